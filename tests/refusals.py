@@ -15,4 +15,4 @@ def refused(rows: Iterable[tuple[Callable[[], object], str]], *errors: type[Exce
     for call, words in rows:
         with pytest.raises(errors or (TypeError, ValueError)) as caught:
             call()
-        assert words in str(caught.value)
+        assert words in str(caught.value), (words, str(caught.value))

@@ -17,10 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+from safetensors.torch import save
+
 from recommit.evaluate.evaluation import evaluate
 from recommit.evaluate.options import EvaluateOptions
-from recommit.policy import pretrained
-from recommit.policy.checkpoint import local_folder, save_compact, weights_of
+from recommit.policy import checkpoint, pretrained
+from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.reproduce import preset as presets
 from recommit.runs.directory import recipe_of
@@ -119,6 +122,25 @@ def write(name: str, source: Source, preset: Path, scratch: Path) -> None:
     files_of = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*.json"))]
     verified.seal(files.Files(), folder, files_of)
     print(name, f"{sum(p.stat().st_size for p in folder.rglob('*')) / 1e6:.2f} MB", card["hours"], "hours")
+
+
+def save_compact(policy: CommitPolicy, folder: Path) -> Path:
+    """Save a policy with its weights in half precision. It is rounded itself before, so that what is read again is it
+    to the bit; it computes in the precision that it had."""
+    parts = (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model)
+    with torch.no_grad():
+        for part in parts:
+            for parameter in () if part is None else part.parameters():
+                parameter.copy_(parameter.half())
+    policy.known_fingerprint = ""
+    policy.save_pretrained(folder)
+    listed = verified.digests(folder)
+    for name in listed:
+        if name.endswith(".safetensors"):
+            halves = {key: tensor.half() for key, tensor in checkpoint.read_weights(folder / name).items()}
+            files.replace(files.Files(), folder / name, save(halves, metadata={"format": "pt"}))
+    verified.seal(files.Files(), folder, listed)
+    return folder
 
 
 def figures(folder: Path, out: Path, instances: int, agents: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -115,9 +115,9 @@ def main() -> None:
     parser.add_argument("--rounded", action="store_true", help="train in bfloat16: the planted defect")
     options = parser.parse_args()
     if options.rounded:  # which recipes and policies refuse
-        from recommit.train.engine import deepspeed
+        from recommit.train.engine import base, deepspeed
 
-        usual, optimiser.TRAINED = deepspeed.deepspeed_settings, (torch.bfloat16,)
+        usual, optimiser.TRAINED = base.deepspeed_settings, (torch.bfloat16,)
         rounding = lambda *of: {**usual(*of), "bf16": {"enabled": True}}
         setattr(deepspeed, "deepspeed_settings", rounding)  # noqa: B010
         options.engines = ["ZeRO 2"]

@@ -51,7 +51,6 @@ class Purpose(IntEnum):
     WORLD_MODEL = 43
     # Evaluation: the agent of random actions, waits between requests, instances of zero-shot.
     RANDOM_ACTIONS = 49
-    JITTER = 56
     INSTANCES = 57
     # Plans that a commitment graph keeps besides the greedy one.
     GRAPH_SAMPLES = 58

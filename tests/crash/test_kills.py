@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
@@ -15,6 +14,7 @@ from tests.crash import killer
 from tests.crash.trees import SMALL, differences, findings, tree
 from tests.waiting import HANG, ended, until
 
+from recommit.data import manifest
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import files
@@ -107,9 +107,8 @@ def killed_at_every(stride, moment, tmp_path, undisturbed):
 
 
 BUILD = [sys.executable, "-m", "recommit.cli", "data", "build"]
-COMMON = ["--perturbed", "1", "--test", "64"]
-SLIDING = [*BUILD, "--task", "sliding", "--size", "3", "--length", "8", "24", "--shard", "512", *COMMON]
-SOKOBAN = [*BUILD, "--task", "sokoban", "--size", "8", "--boxes", "2", "--length", "8", "32", "--shard", "256", *COMMON]
+SLIDING = DataSpec("sliding", (3, 3), (Difficulty((8, 24)),), 120_000, test=64, perturbed=1, shard=512)
+SOKOBAN = DataSpec("sokoban", (8, 8), (Difficulty((8, 32), 2),), 55_000, test=64, perturbed=1, shard=256)
 
 
 class Hunt:
@@ -145,16 +144,15 @@ def test_killed_with_its_workers_working(tmp_path, record_property):
 def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
     """Two workers, one folder, killed on the way; undisturbed with 1, 2 and 4 workers and with Ray."""
     pytest.importorskip("ray")
-    command = [*SOKOBAN, "--count", "55000"]
+    (recipe := tmp_path / "r.json").write_text(SOKOBAN.to_json())
     for name, how in {"1": [], "2": [], "4": [], "ray": ["--engine", "ray"]}.items():
         workers = "2" if name == "ray" else name
-        words = [*command, *how, "--workers", workers, "--out", str(tmp_path / name)]
+        words = [*BUILD, "--recipe", str(recipe), *how, "--workers", workers, "--out", str(tmp_path / name)]
         subprocess.run(words, check=True, capture_output=True)
         assert differences(tmp_path / name, tree(tmp_path / "1")) == []
-    rows = json.loads((tmp_path / "1" / "manifest.json").read_text("utf-8"))["splits"]["train"]["rows"]
+    rows = manifest.read(tmp_path / "1").total("rows", "train")
     assert rows > 1_000_000
-    plan = DataSpec.from_text((tmp_path / "1" / "recipe.json").read_text("utf-8"))
-    last = Hunt(plan, tmp_path / "killed", 5).run(100, most=10)
+    last = Hunt(SOKOBAN, tmp_path / "killed", 5).run(100, most=10)
     assert differences(tmp_path / "killed", tree(tmp_path / "1")) == []
     record_property("executed", 100)
     print(
@@ -163,7 +161,8 @@ def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
 
 
 def test_ctrl_c_stops_with_130(tmp_path):
-    call = [*SLIDING, "--count", "120000", "--workers", "2", "--out", str(tmp_path / "set")]
+    (recipe := tmp_path / "r.json").write_text(SLIDING.to_json())
+    call = [*BUILD, "--recipe", str(recipe), "--workers", "2", "--out", str(tmp_path / "set")]
     with ended(subprocess.Popen(call, stderr=subprocess.PIPE, start_new_session=True)) as child:
         until(lambda: list(tmp_path.glob("set/data/*.parquet")), child)
         os.killpg(child.pid, signal.SIGINT)

@@ -13,7 +13,7 @@ from tests.crash.trees import SMALL, differences, tree
 
 import recommit
 import recommit.data
-from recommit.data import builder, workers
+from recommit.data import builder
 from recommit.data.builder import build
 from recommit.storage import errors
 
@@ -31,9 +31,9 @@ def test_order_of_shards(tmp_path, undisturbed, monkeypatch):
     def shuffled(_engine, requests, _workers, _lock):
         rng = random.Random(7)
         for asked in rng.sample(requests, len(requests)):
-            yield workers.unwrap(workers.answer(asked))
+            yield builder.unwrap(builder.answer(asked))
 
-    monkeypatch.setattr(builder.workers, "run", shuffled)
+    monkeypatch.setattr(builder, "run", shuffled)
     build(SMALL, tmp_path / "set", workers=2)
     assert differences(tmp_path / "set", undisturbed) == []
 

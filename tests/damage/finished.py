@@ -34,7 +34,6 @@ from recommit.train import initial_policy
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import trainer as grpo
 from recommit.train.sft import trainer as sft
-from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.options import ZeroShotOptions
 from recommit.zero_shot.spec import ZeroShotSpec
 
@@ -214,8 +213,11 @@ def told(value: Any) -> str:
 
 
 def _data(folder: Path) -> list[Any]:
-    data, asked = open_folder(folder, None), ZeroShotOptions("tiny", folder, data=folder, instances=1)
-    played = ZeroShotSpec.of(asked, ENDPOINTS["custom"]).recipe
+    data, asked = (
+        open_folder(folder, None),
+        ZeroShotOptions("tiny", folder, data=folder, endpoint="custom", instances=1),
+    )
+    played = ZeroShotSpec.of(asked).recipe
     return [data.spec.to_json(), played, data.manifest.to_json(), [rows.sha256() for rows in data.shards()]]
 
 

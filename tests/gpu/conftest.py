@@ -28,8 +28,6 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     """A small data set of 2x3 boards."""
-    from recommit.data import DataSpec, Difficulty, build
+    from tests.unit.train.runs import small_boards
 
-    folder = tmp_path_factory.mktemp("data") / "sliding"
-    build(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=60, ties="random"), folder)
-    return folder
+    return small_boards(tmp_path_factory.mktemp("data") / "sliding")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from tests.unit.train.runs import TINY
+from tests.unit.train.runs import TINY, plan_of
 
 from recommit.train.config import SftConfig, parse
-from recommit.train.grpo.config import GrpoConfig
 
 SHAPE, DECODER = TINY["model"]["shape"], TINY["model"]["policy"]["decoder"]
 RUN = TINY["run"]
@@ -28,17 +27,6 @@ def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) ->
     )
 
 
-def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> GrpoConfig:
+def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> Any:
     """Four steps of six instances; the decisions of each in moves of eight states."""
-    rates = {"lr": 1e-3, "decoder_lr": 1e-3, "depth_head_lr": 1e-2, "warmup": 0}
-    return parse(
-        GrpoConfig,
-        {
-            "advantage": {"estimator": group, "group_size": 3},
-            "objective": {"clip": 0.2, "kl": 0.05},
-            "rollout": {"instances": 6, "budget": 3},
-            "optim": {"steps": 4, "batch": 8, **rates, **optim},
-            "validation": {"instances": 6, "every": 4, "budget": 3},
-            "run": {**RUN, "device": device.type},
-        },
-    )
+    return plan_of(advantage={"estimator": group}, optim=optim, validation={"every": 4}, run={"device": device.type})

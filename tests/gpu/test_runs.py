@@ -106,7 +106,7 @@ def test_a_warm_start_is_resumed(device, data, tmp_path):
     check_warm_start(device, limit_of(device), data, tmp_path)
 
 
-@pytest.mark.parametrize("group", ["state", "exact"])
+@pytest.mark.parametrize("group", [pytest.param("state", marks=pytest.mark.gpu), "exact"])
 def test_reinforcement_is_resumed(device, data, tmp_path, group):
     begin, plan = tmp_path / "begin", reinforcement(device, group=group)
     assert sft.train(warm_start(device), data, begin, quiet=True) == 0

@@ -11,18 +11,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
+from tests.ports import free_port
+from tests.unit.reproduce.in_process import Called, by
 from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
-from recommit.runs import jobs, launch
-from recommit.runs.distributed import free_port
+from recommit.reproduce import launch, run
 from recommit.train.config import folder as recipes_folder
 
 JOB = Path(str(recipes_folder() / "launch" / "slurm.sbatch"))
@@ -114,9 +114,9 @@ def start(place, environment):
     return place / "sft"
 
 
-def ranks(run):
+def ranks(folder):
     """How many a run began with, from what each kept of its randomness."""
-    newest = max((run / "checkpoints").glob("step-*"))
+    newest = max((folder / "checkpoints").glob("step-*"))
     return len(list(newest.glob("random-*.json")))
 
 
@@ -148,23 +148,6 @@ def test_ctrl_c_reaches_the_ranks(place, start, environment):
     assert f"going on after step {max(last)}" in (out / "launch" / "fixed-2-s0.log").read_text()
 
 
-#: What a launched module says to the command line in front of its own words.
-VERBS = {"recommit.train.sft": ["train", "sft"], "recommit.train.grpo": ["train", "grpo"], "recommit.cli": []}
-
-
-class Called:
-    """A launcher whose one rank is this process, and which has ended when it has begun."""
-
-    stdin = None
-
-    def __init__(self, words, **_):
-        module, *rest = words[words.index("-m") + 1 :] if "-m" in words else ["recommit.cli", *words[1:]]
-        self.returncode = main([*VERBS[module], *rest])
-
-    def poll(self):
-        return self.returncode
-
-
 class Silent(Called):
     """Planted: a launcher that starts no rank, and says that all is well."""
 
@@ -172,16 +155,11 @@ class Silent(Called):
         self.returncode = 0
 
 
-def by(launcher):
-    """What starts processes, with a launcher in their place: others than those of runs are started as ever."""
-    return SimpleNamespace(**{**vars(subprocess), "Popen": launcher})
-
-
 @pytest.fixture
 def calls(place, monkeypatch):
     """The words of a preset on one rank, with a launcher that is a call."""
     monkeypatch.setattr(launch, "program", list)
-    monkeypatch.setattr(jobs, "subprocess", by(Called))
+    monkeypatch.setattr(run, "subprocess", by(Called))
     return reproduce(place / "called", place / "preset.yaml", 1, engine="plain")
 
 
@@ -203,7 +181,7 @@ def test_every_run_of_a_preset_is_launched(place, calls):
 
 @pytest.mark.usefixtures("calls")
 def test_a_preset_whose_launcher_starts_nothing_is_not_made(place, monkeypatch):
-    monkeypatch.setattr(jobs, "subprocess", by(Silent))
+    monkeypatch.setattr(run, "subprocess", by(Silent))
     assert main(reproduce(place / "silent", place / "preset.yaml", 1, engine="plain")) == 1
     assert not (place / "silent" / "sliding" / "report.html").exists()
 

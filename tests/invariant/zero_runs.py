@@ -10,9 +10,8 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
+from tests.ports import free_port
 from tests.waiting import HANG
-
-from recommit.runs.distributed import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds of a dozen runs and more, one after the other on a busy machine; gloo would wait longer.

@@ -21,7 +21,6 @@ import recommit
 
 FAST = settings(max_examples=200, deadline=None, derandomize=True)
 ROUND_TRIPS = settings(max_examples=400, deadline=None, derandomize=True)
-MANY = settings(max_examples=10_000, deadline=None, derandomize=True)
 SYMBOLS = {"sokoban": " #.$*@+", "ice": " %.@+"}
 seeds = st.integers(0, 2**48)
 
@@ -216,7 +215,7 @@ def damaged_packs_agree(numbers: range) -> int:
 
 
 def test_damaged_packs_are_read_alike() -> None:
-    total = 4_000
+    total = 2_500
     assert 0.05 * total < damaged_packs_agree(range(total)) < 0.95 * total  # both verdicts really occur
 
 
@@ -277,17 +276,6 @@ forms = st.sampled_from(["xsb", "boxoban", "plain"])
 @ROUND_TRIPS
 @given(seeds, forms)
 def test_written_levels_read_back_the_same(seed: int, form: str) -> None:
-    round_trip(seed, form)
-
-
-@pytest.mark.nightly
-@MANY
-@given(seeds, forms)
-def test_many_written_levels_read_back_the_same(seed: int, form: str) -> None:
-    round_trip(seed, form)
-
-
-def round_trip(seed: int, form: str) -> None:
     task, grids = pack(Random(seed))
     arrays = [np.array(grid, np.uint8) for grid in grids]
     again = recommit.parse_levels(recommit.format_levels(arrays, format=form))
@@ -301,7 +289,7 @@ def round_trip(seed: int, form: str) -> None:
 titles = st.text(max_size=30).map(lambda title: "".join(c for c in title if c.isprintable()).strip(" \t"))
 
 
-@FAST
+@settings(FAST, max_examples=60)
 @given(seeds, st.lists(titles, min_size=3, max_size=3))
 def test_written_titles_read_back_the_same(seed: int, words: list[str]) -> None:
     _, grids = pack(Random(seed))
@@ -313,7 +301,7 @@ def test_written_titles_read_back_the_same(seed: int, words: list[str]) -> None:
 def test_what_is_accepted_can_be_written() -> None:
     """Whatever a damaged pack turned into: if it was accepted, it is a level."""
     accepted = 0
-    for seed in range(2_000):
+    for seed in range(1_000):
         random = Random(seed)
         try:
             levels = recommit.parse_levels(damaged(random, loose_text(random)))
@@ -323,4 +311,4 @@ def test_what_is_accepted_can_be_written() -> None:
         assert [grid.tolist() for grid in again] == [grid.tolist() for grid in levels]
         assert again.titles == levels.titles
         accepted += 1
-    assert accepted >= 250
+    assert accepted >= 125

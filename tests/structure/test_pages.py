@@ -170,11 +170,11 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
     assert shown | {path.stem.split("-")[1] for path in script.csvs(figures)} == set(script.TABLES)
     for condition in figures["conditions"].values():  # a planted defect: another figure
         for own in condition.values():
-            planted, own["rows"]["fixed 8"]["success"] = own["rows"]["fixed 8"]["success"], 0.123
-            own["rows"]["fixed 8"]["utility"] += 0.5
+            planted, own["rows"]["fixed-8"]["success"] = own["rows"]["fixed-8"]["success"], 0.123
+            own["rows"]["fixed-8"]["utility"] += 0.5
             assert any(path.read_text("utf-8") != text for path, text in script.csvs(figures).items())
-            own["rows"]["fixed 8"]["success"] = planted
-            own["rows"]["fixed 8"]["utility"] -= 0.5
+            own["rows"]["fixed-8"]["success"] = planted
+            own["rows"]["fixed-8"]["utility"] -= 0.5
 
 
 def test_tables_of_results_are_those_of_their_figures() -> None:

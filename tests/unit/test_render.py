@@ -94,8 +94,7 @@ def test_frames_keep_their_own_states() -> None:
     assert (frames.images == before).all()
     frames.update(states)
     assert (frames.images == SLIDING.render(states)).all()
-    with pytest.raises(ValueError, match="read-only"):
-        frames.images[0, 0, 0, 0] = 1
+    assert not frames.images.flags.writeable
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -146,7 +145,3 @@ def test_redrawing_keeps_to_its_picture():
     assert (memory[:100_000] == 77).all()
     assert (memory[-100_000:] == 77).all()
     assert (drawn == states).all()
-    with pytest.raises(ValueError, match="images: expected memory of its own, got an array that overlaps drawn"):
-        _core.sokoban.redraw(
-            states[:1], images[0].reshape(-1)[:64].reshape(1, 8, 8), images[:1], cell=8, theme="light", crop=True
-        )

@@ -1,4 +1,4 @@
-"""Which split an instance belongs to: decided by its start state alone, the same for all its mirror images.
+"""The split of an instance: decided by its start state alone, the same for all its mirror images.
 
 A spec may ask for more. With ``disjoint: layouts`` walls and goals alone decide, so that no room is in two splits. With
 ``disjoint: regions`` it is the board that a shortest path passes ``GATE`` actions before the goal: a state belongs to a
@@ -6,7 +6,7 @@ split if all its shortest paths come by boards of that split, and to none if the
 follow on a shortest path then belong to the same split, so that paths of two splits meet in their last actions alone.
 
 A start is reduced to a 64-bit key that all its symmetric images share. The key's top four bits are its bucket: bucket 0
-is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So among data
+is for testing, bucket 1 for validation, the others for training, in every data set. So among data
 sets of one ``disjoint`` (and with ``layouts`` of one grid size) no training instances can leak into any other's test
 instances, whatever their seeds, and shards need not know each other. What another ``disjoint`` goes by has nothing to
 do with it, and neither has the hash of a room with that of the same room in a larger grid.
@@ -42,7 +42,7 @@ def buckets(keys: Keys) -> NDArray[np.uint8]:
 
 
 def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
-    """Which keys are of that split."""
+    """True for keys of that split."""
     low, high = _BUCKETS[split]
     bucket = buckets(keys)
     result: NDArray[np.bool_] = (bucket >= low) & (bucket < high)
@@ -66,7 +66,7 @@ def keys(task: str, states: States, threads: int | None = 1) -> Keys:
 
 
 def members(spec: DataSpec, states: States, keys: Keys, split: str, threads: int | None = 1) -> NDArray[np.bool_]:
-    """Which states, whose ``split_keys`` are given, are instances of that split; published levels have theirs."""
+    """True for instances of that split among states with these ``split_keys``; published levels have theirs."""
     if spec.published:
         return np.ones(len(states), bool)
     if spec.disjoint != "regions":
@@ -78,7 +78,7 @@ def members(spec: DataSpec, states: States, keys: Keys, split: str, threads: int
 
 
 def regions(puzzle: Puzzle, states: States, threads: int | None = 1) -> NDArray[np.uint16]:
-    """Which buckets the shortest paths of each state come by, as bits: of the boards ``GATE`` actions before the goal.
+    """Buckets on the shortest paths of each state, as bits: of the boards ``GATE`` actions before the goal.
 
     For puzzles with one goal whose moves can be undone. None for states that are nearer than ``GATE``, and for those
     whose distance is not known.

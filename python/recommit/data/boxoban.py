@@ -1,4 +1,4 @@
-"""Boxoban's levels: 10x10 cells, 4 boxes, in the splits that everybody compares on.
+"""Boxoban's levels: 10x10 cells, 4 boxes, in the splits that papers compare on.
 
 They are not part of this package. Whoever has a copy of github.com/google-deepmind/boxoban-levels imports it once:
 every file is compared with the published ones, and kept in the user's cache folder. From then on a data set may say
@@ -103,7 +103,7 @@ def import_levels(source: Path, progress: Callable[[str], None] = lambda _: None
 
 
 def _checked(folder: Path, name: str) -> bytes:
-    """What ``sha256sum *.txt`` prints in a folder, if that is what it should be."""
+    """The output of ``sha256sum *.txt`` in a folder, refused if it is not the published one."""
     count, expected = FOLDERS[name]
     files = [f"{number:03}.txt" for number in range(-(-count // PER_FILE))]
     there = sorted(path.name for path in folder.glob("*.txt"))
@@ -133,7 +133,7 @@ def levels(name: str, split: str, numbers: NDArray[np.int64]) -> States:
 
 
 def copies(name: str, split: str, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which levels of a split are also test levels."""
+    """True for levels of a split that are also test levels."""
     folder, first, _ = SPLITS[name, split]
     return np.isin(numbers + first, COPIES.get(folder, ()))
 

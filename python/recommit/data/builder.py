@@ -6,7 +6,7 @@ make:
 
 1. claim the folder: its lock, and ``recipe.json``, which no other spec may build in;
 2. see which shards are whole, by the manifest of a finished build and the journal of an interrupted one;
-3. make the others, here or in workers (``workers.py``), and note each in the journal once it is on the disk;
+3. make the others, here, in child processes or on a Ray cluster, and note each in the journal once it is on the disk;
 4. write the card and, last, the manifest. A folder with a manifest is finished; only then the journal goes.
 
 A kill at any moment leaves whole shards, and the same call goes on from there.
@@ -14,14 +14,17 @@ A kill at any moment leaves whole shards, and the same call goes on from there.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import card, manifest, shards, workers
+from recommit.data import card, manifest, shards
+from recommit.data.shards import Record
 from recommit.data.spec import DataSpec
 from recommit.storage import errors, files, ownership, safe_open
+from recommit.storage.children import Children, serve
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -30,14 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from recommit.data.manifest import Manifest
-    from recommit.data.shards import Record
+
+    Requests = list[dict[str, Any]]
 
 RECIPE = "recipe.json"
+ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far a build is. ``rows`` and ``seconds`` count this call only, so their ratio is the present rate."""
+    """The progress of a build. ``rows`` and ``seconds`` count this call only, so their ratio is the present rate."""
 
     shards: int
     all_shards: int
@@ -72,7 +77,11 @@ def build(
     The files depend on the spec alone (and on the versions in the manifest). ``workers`` processes make shards, each
     with ``threads`` threads; ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
     """
-    _check_call({"workers": workers, "threads": threads}, engine)
+    for name, value in {"workers": workers, "threads": threads}.items():
+        if not isinstance(value, int) or not 1 <= value <= 4096:
+            raise errors.WrongDataSpec(f"{name}: expected 1..4096, got {value!r}")
+    if engine not in ENGINES:
+        raise errors.WrongDataSpec(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
     target = Path(folder).absolute()
     work = files_ or Files()
     _refuse_others(target)
@@ -84,14 +93,6 @@ def build(
         raise errors.from_os(error, target) from error
     except MemoryError as error:
         raise errors.from_memory(error) from error
-
-
-def _check_call(counts: dict[str, int], engine: str) -> None:
-    for name, value in counts.items():
-        if not isinstance(value, int) or not 1 <= value <= 4096:
-            raise errors.WrongDataSpec(f"{name}: expected 1..4096, got {value!r}")
-    if engine not in workers.ENGINES:
-        raise errors.WrongDataSpec(f"engine: expected one of {', '.join(workers.ENGINES)}, got {engine!r}")
 
 
 def _refuse_others(folder: Path) -> None:
@@ -171,8 +172,8 @@ class _Build:
                 content = shards.make(self.spec, split, shard, threads=self.threads)
                 yield shards.write(self.files, self.folder, self.spec, split, shard, content)
         else:
-            requests = [workers.request(self.spec, self.folder, *item, self.threads) for item in todo]
-            yield from workers.run(self.engine, requests, self.workers, self.lock)
+            about = {"recipe": self.spec.to_dict(), "folder": str(self.folder), "threads": self.threads}
+            yield from run(self.engine, [{**about, "split": s, "shard": n} for s, n in todo], self.workers, self.lock)
 
     def _finish(self, records: list[Record]) -> Manifest:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""
@@ -191,8 +192,75 @@ class _Build:
 
 
 def _fields(content: bytes, path: Path) -> dict[str, Any]:
-    """What a recipe says that is already in a folder."""
+    """The fields of a recipe that is already in a folder."""
     try:
         return DataSpec.from_text(content.decode()).to_dict()
     except (errors.DataError, UnicodeDecodeError):
         raise errors.Damaged(f"{path}: expected a recipe, got what cannot be read") from None
+
+
+def run(engine: str, requests: Requests, workers: int, lock: int) -> Iterator[Record]:
+    """The records of all requested shards, as they are finished. ``lock`` is a descriptor that children keep open."""
+    if not requests:
+        return
+    if engine == "ray":
+        yield from _ray(requests, workers)
+        return
+    made = lambda request: f"made {request['split']} shard {request['shard']}"
+    with Children(__name__, workers, None, made, keep=(lock,)) as children:
+        for _, reply in children.ask(requests):
+            yield unwrap(reply)
+
+
+def _ray(requests: Requests, workers: int) -> Iterator[Record]:
+    """On the cluster that ``RAY_ADDRESS`` names or this process is connected to, else on a local one of ``workers``."""
+    try:
+        import ray as installed
+    except ImportError:
+        raise errors.need("ray", "ray") from None
+    ray: Any = installed  # not everything in it has types
+    started = not ray.is_initialized()
+    if started:
+        cores = None if os.environ.get("RAY_ADDRESS") else workers
+        ray.init(num_cpus=cores, log_to_driver=False, configure_logging=False, include_dashboard=False)
+    try:
+        task = ray.remote(max_retries=3)(answer)
+        cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))
+        waiting, running = list(reversed(requests)), list[Any]()
+        while waiting or running:
+            # Twice as many as there are cores: enough to keep them busy, few enough to lose little.
+            while waiting and len(running) < 2 * cores:
+                running.append(task.remote(waiting.pop()))
+            ready, running = ray.wait(running)
+            for reply in ray.get(ready):
+                yield unwrap(reply)
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Make one shard; its record, or what went wrong in plain words."""
+    try:
+        spec = DataSpec.from_dict(request["recipe"])
+        split, shard = request["split"], request["shard"]
+        content = shards.make(spec, split, shard, threads=request["threads"])
+        return {"record": shards.write(Files(), Path(request["folder"]), spec, split, shard, content).to_dict()}
+    except errors.DataError as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    except MemoryError as error:
+        return {"error": "OutOfMemory", "message": str(errors.from_memory(error))}
+    except Exception as error:  # noqa: BLE001  (the builder raises it)
+        return {"error": "DataError", "message": f"{type(error).__name__}: {error}"}
+
+
+def unwrap(reply: dict[str, Any]) -> Record:
+    """The record in a reply, or its error, raised."""
+    if "record" in reply:
+        return Record(**reply["record"])
+    raise getattr(errors, reply["error"], errors.DataError)(reply["message"])
+
+
+def main() -> None:
+    """Be a worker."""
+    serve(lambda _: answer)

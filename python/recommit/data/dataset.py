@@ -29,7 +29,7 @@ class Dataset:
 
     @property
     def spec(self) -> DataSpec:
-        """What it was built from."""
+        """The spec that it was built from."""
         return self.manifest.spec
 
     @property

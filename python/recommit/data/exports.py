@@ -42,7 +42,7 @@ def export(
     if states_per_file < 1:
         raise errors.WrongDataSpec(f"states_per_file: expected at least 1, got {states_per_file}")
     target, work, names, done = Path(folder).absolute(), Files(), list[str](), 0
-    # A reader takes every file of the folder: somebody else's do not belong there, and no row may come twice.
+    # A reader takes every file of the folder: foreign ones do not belong there, and no row may come twice.
     ours = [entry.name for entry in target.iterdir() if _OURS.fullmatch(entry.name)] if target.is_dir() else []
     ownership.refuse_foreign(target, tuple(ours), "an export")
     style(cell, THEMES[0], crop=False)  # a wrong one leaves what is there
@@ -114,7 +114,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _features(schema: Any) -> dict[str, Any]:
-    """What ``datasets`` should take the columns for."""
+    """The features of the columns for ``datasets``."""
     words = {name: {"dtype": "string", "_type": "Value"} for name in ("role", "content")}
     features: dict[str, Any] = {
         "image": {"_type": "Image"},

@@ -48,7 +48,7 @@ class FrozenSplit:
     ids: tuple[str, ...]
     #: The fewest actions that solve each.
     length: NDArray[np.int32]
-    #: Which of them are in the same room, where the data keeps rooms apart.
+    #: The number of the room of each, where the data keeps rooms apart.
     rooms: NDArray[np.int64] | None
     budgets: tuple[int, ...]
     prices: Prices

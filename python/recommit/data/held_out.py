@@ -1,4 +1,4 @@
-"""Which instances are played: by the data's spec alone, so that every agent can be given the same ones."""
+"""The instances that are played: by the data's spec alone, so that every agent can be given the same ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def starts(
 
 
 def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sampling.Starts:
-    """Test instances that nobody has looked at, of another seed than the data's.
+    """Unused test instances, of another seed than the data's.
 
     None of them is in the data's own test split, nor among as many test instances of this length; with ``disjoint:
     layouts`` no room is, and with ``regions`` all are of the regions that are for tests. What is trained or validated
@@ -50,12 +50,12 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
 
 
 def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArray[np.uint64]) -> None:
-    """Refuse states that somebody may have trained, validated or been judged on, turned and mirrored ones included."""
+    """Refuse states of training, validation or the data's own test split, turned and mirrored ones included."""
     keys = assignment.split_keys(spec, states)
     trained, judged = ~assignment.members(spec, states, keys, "test"), np.isin(keys, read_before)
     if trained.any() or judged.any():
         raise WrongDataSpec(
-            f"fresh: expected instances that nobody has read, got {trained.sum()} of training or validation and "
+            f"fresh: expected unused instances, got {trained.sum()} of training or validation and "
             f"{judged.sum()} of the test split"
         )
 

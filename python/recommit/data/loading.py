@@ -34,7 +34,7 @@ class Resumable:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the order of the rows; plain values."""
+        """Plain values that decide the order of the rows."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Feed(Resumable):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the order of the rows; plain values."""
+        """Plain values that decide the order of the rows."""
         data = {"content": self.dataset.manifest.content, "split": self.dataset.split}
         return {**data, "seed": self.seed, "window": self.window}
 
@@ -173,7 +173,7 @@ class Feed(Resumable):
         return rows.concatenate([part for part in parts if part is not None])
 
     def _alive(self, block: _Block, content: LabelledRows) -> LabelledRows:
-        """The rows of a block, as many as were counted: with fewer, whoever looks for the next one never finds it."""
+        """The rows of a block, as many as were counted: with fewer, the search for the next one would not end."""
         if len(content) != block.rows:
             record = self.dataset.records[block.shard]
             path, many = self.dataset.folder / record.name, f"{record.dead} dead rows"
@@ -195,11 +195,11 @@ def _blocks(dataset: Dataset) -> Iterator[_Block]:
 
 @dataclass(frozen=True)
 class Portion:
-    """What a batch has of one data set."""
+    """The part of a batch from one data set."""
 
-    #: At least one row, so that whoever must go through a model has something to show it.
+    #: At least one row, for ranks that must go through a model together.
     rows: LabelledRows
-    #: How many of the rows belong to the batch: all of them, or none.
+    #: Number of the rows that belong to the batch: all of them, or none.
     count: int
     #: Number of the first row in the endless stream of its data set.
     first: int
@@ -260,7 +260,7 @@ class Mixture(Resumable):
         return result
 
     def before(self, row: int) -> NDArray[np.int64]:
-        """How many of the rows before number ``row`` are of each data set."""
+        """Number of rows of each data set before row number ``row``."""
         block, place = divmod(row, sum(self.weights))
         begun = self.deal(np.array([block]))[0, :place]
         counts: NDArray[np.int64] = block * np.array(self.weights) + np.bincount(begun, minlength=len(self.weights))
@@ -268,7 +268,7 @@ class Mixture(Resumable):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the order of the rows; of one data set, what its feed says."""
+        """Plain values that decide the order of the rows; of one data set, those of its feed."""
         every = [feed.identity for feed in self.feeds]
         return every[0] if len(every) == 1 else {"weights": list(self.weights), "sets": every}
 

@@ -1,4 +1,4 @@
-"""The file that says what a finished data set is, written when everything it names is on the disk."""
+"""The manifest of a finished data set, written when everything that it names is on the disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAME = "manifest.json"
 _MOST_BYTES = 1 << 28
 #: Keys gathered before duplicates among them are dropped.
 _COMPACT = 1 << 23
-#: What is counted of the overlap of the test split with training paths, up to symmetry.
+#: Counts of the overlap of the test split with training paths, up to symmetry.
 OVERLAPS = (
     "test_starts",
     "test_starts_on_training_paths",
@@ -87,7 +87,7 @@ class Manifest:
 
 
 def overlap_text(seen: dict[str, int]) -> str:
-    """What is counted of an overlap, in words."""
+    """The counts of an overlap, in words."""
     return (
         f"{seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
         f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
@@ -96,7 +96,7 @@ def overlap_text(seen: dict[str, int]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What decides the bytes of a shard, apart from the spec."""
+    """The versions that decide the bytes of a shard, apart from the spec."""
     return {"recommit": VERSION, "pyarrow": parquet.pa.__version__}
 
 
@@ -135,7 +135,7 @@ def read(folder: Path) -> Manifest:
 
 
 def overlap(folder: Path, spec: DataSpec, records: Sequence[Record], threads: int = 1) -> dict[str, int]:
-    """What is counted of the overlap of the splits; nothing of a data set without a test split."""
+    """The overlap of the splits; empty for a data set without a test split."""
     by_split = Manifest(spec, tuple(records), {}, {})
     if not by_split.of("test"):
         return {}
@@ -156,7 +156,7 @@ def training_keys(folder: Path, spec: DataSpec, records: list[Record], threads: 
 
 
 def measure_overlap(spec: DataSpec, test: LabelledRows, keys: NDArray[np.uint64]) -> dict[str, int]:
-    """How many test starts, and states on the paths of test instances, have one of the keys of training paths."""
+    """Numbers of test starts, and of states on the paths of test instances, with a key of training paths."""
     expert = test[test.kind == rows.EXPERT]
     hit = np.isin(assignment.keys(spec.task, expert.states), keys)
     start = expert.t == 0

@@ -1,4 +1,4 @@
-"""What ``recommit data`` is asked for. Light to import: the command line makes its flags of it."""
+"""Options of ``recommit data``. Light to import: the command line makes its flags of it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from recommit.data.spec import DataSpec
 from recommit.puzzles.registry import TASKS, Task
 from recommit.storage.errors import NotEnough, WrongDataSpec
 
-#: Optimal lengths and boxes of a data set where nobody says them: those of the pages' examples.
+#: Optimal lengths and boxes of a data set by default: those of the pages' examples.
 LENGTHS = {"sliding": (8, 24), "sokoban": (8, 32)}
 BOXES = 2
 #: Fields of a ``DataSpec`` that are flags as they are; one that is not set is as in the recipe.
-_FIELDS = ("task", "count", "validation", "test", "seed", "ties", "perturbed", "disjoint", "generator", "shard")
+_FIELDS = ("task", "count", "validation", "test", "seed", "ties", "disjoint", "generator")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
-    """What a data set is made of: a recipe that flags change, or flags alone.
+    """The data set: a recipe that flags change, or flags alone.
 
     Args:
         out: Folder of the data set.
@@ -34,13 +34,11 @@ class BuildOptions:
         test: Instances to test on (default: 0).
         seed: Other seeds give other instances, but of published levels the same (default: 0).
         ties: Which of several optimal paths: the first in action order, or a random one (default: first).
-        perturbed: States up to four random actions off the expert path, per instance (default: 0).
         disjoint: What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or
             regions (sliding): all states of shortest paths but those within six actions of the goal (default: starts).
         generator: How instances are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack
             (sliding) (default: the first of these). Or which published levels they are, see recommit data import:
             unfiltered, medium or hard.
-        shard: Instances per file (default: 4096).
         workers: Processes (with Ray and no cluster: cores).
         engine: Local processes, or a Ray cluster that shares the folder.
     """
@@ -56,10 +54,8 @@ class BuildOptions:
     test: int | None = None
     seed: int | None = None
     ties: Literal["first", "random"] | None = None
-    perturbed: int | None = None
     disjoint: Literal["starts", "layouts", "regions"] | None = None
     generator: str | None = None
-    shard: int | None = None
     workers: int = 1
     engine: Literal["local", "ray"] = "local"
 
@@ -138,7 +134,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowOptions:
-    """What is said of a data set, and checked.
+    """The statistics of a data set, or its check.
 
     Args:
         folder: The data set.
@@ -159,7 +155,7 @@ class ShowOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """What is written for others, and where.
+    """The export of a data set.
 
     Args:
         folder: The data set.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 GROUP = 16384
 #: Of the states of a file, which have 32-bit offsets.
 _MOST_BYTES = 2**31 - 1
-#: A file that is small and becomes large is a trap: so many bytes are nothing to wonder at, nor is so much growth.
+#: A small file that becomes large is a trap: beyond this many bytes, and this many times its size.
 MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
 #: Types of words.
 _TEXTS = (pa.string(), pa.binary())
@@ -160,7 +160,7 @@ def encode(table: pa.Table) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-#: What `decode` needs of a file, words first; the rest is constant, or follows.
+#: Columns that `decode` reads, words first; the others are constant, or follow.
 _WORDS = ("id", "kind", "difficulty")
 _READ = [*_WORDS, "length", "t", "state", "distance", "optimal", "actions"]
 
@@ -210,7 +210,7 @@ def _numbers(column: pa.DictionaryArray, number_of: Callable[[str], int]) -> NDA
 
 def reader(source: Any) -> pq.ParquetFile:
     """A Parquet file opened for `decode`, which has its columns, in groups as `encode` makes them."""
-    if isinstance(source, str | Path) and not _is_text(str(source)):
+    if isinstance(source, str | Path):
         source = pa.BufferReader(content(source))
     try:
         file = pq.ParquetFile(source, read_dictionary=list(_WORDS), memory_map=False)
@@ -227,14 +227,6 @@ def reader(source: Any) -> pq.ParquetFile:
     return file
 
 
-def _is_text(name: str) -> bool:
-    """Arrow opens no other names, though Linux has them."""
-    try:
-        return bool(name.encode())
-    except UnicodeEncodeError:
-        return False
-
-
 def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> LabelledRows:
     """Some row groups of a file, in the order asked for."""
     size = sum(file.metadata.row_group(group).num_rows for group in groups) * spec.size[0] * spec.size[1]
@@ -249,7 +241,7 @@ def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> Labe
 
 
 def refuse_trap(file: pq.ParquetFile, size: int) -> None:
-    """Refuse a file of so many bytes that is small and becomes large, before its columns are read: equal values take
+    """Refuse a file of ``size`` bytes that is small and becomes large, before its columns are read: equal values take
     no room in it, however many they are."""
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     chunks = [(group, group.column(number)) for group in groups for number in range(group.num_columns)]
@@ -260,7 +252,7 @@ def refuse_trap(file: pq.ParquetFile, size: int) -> None:
 
 
 def _bytes_of_lists(field: pa.Field) -> int:
-    """What each row takes in a column of lists of a fixed size, where an absent one takes as much room. Texts within
+    """Bytes of each row in a column of lists of a fixed size, where an absent one takes as much room. Texts within
     lists and the like are refused: they would not be kept once each."""
     kind = field.type
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) else kind

@@ -56,7 +56,7 @@ class LabelledRows:
 
     @property
     def dead(self) -> NDArray[np.bool_]:
-        """Which rows cannot reach the goal any more."""
+        """True for rows that cannot reach the goal any more."""
         result: NDArray[np.bool_] = self.distance < 0
         return result
 

@@ -166,7 +166,7 @@ def _accepted(
 
 
 def _contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which of ``keys`` are among many sorted ones: quicker than ``np.isin``, which sorts them again."""
+    """True for the ``keys`` among many sorted ones: quicker than ``np.isin``, which sorts them again."""
     if not len(sorted_keys):
         return np.zeros(len(keys), bool)
     at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
@@ -175,7 +175,7 @@ def _contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDAr
 
 
 def _first(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which keys did not occur before."""
+    """True for keys that did not occur before."""
     result = np.zeros(len(keys), bool)
     result[np.unique(keys, return_index=True)[1]] = True
     return result

@@ -30,7 +30,7 @@ JOURNAL = ".journal"
 
 @dataclass(frozen=True)
 class Record:
-    """What the manifest says about one shard. ``sha256`` and ``bytes`` are the file's, ``content`` the rows'."""
+    """One shard in the manifest. ``sha256`` and ``bytes`` are the file's, ``content`` the rows'."""
 
     name: str
     sha256: str
@@ -46,7 +46,7 @@ class Record:
         return asdict(self)
 
 
-#: What a record counts.
+#: Counts of a record.
 NUMBERS = ("rows", "instances", "samples", "dead", "bytes")
 _NAME = re.compile(r"data/(train|validation|test)-([0-9]{5,9})-of-([0-9]{5,9})\.parquet", re.ASCII)
 FIELDS: verified.Fields = {
@@ -105,7 +105,7 @@ def read(folder: Path, spec: DataSpec, record: Record) -> LabelledRows:
 
 
 def open_file(folder: Path, record: Record) -> Any:
-    """The Parquet file of a shard, which is what its record says."""
+    """The Parquet file of a shard, refused if it does not fit its record."""
     path = folder / record.name
     if not intact(folder, record):
         raise errors.Damaged(f"{path}: not what the manifest says; building again repairs it")
@@ -121,7 +121,7 @@ def open_file(folder: Path, record: Record) -> Any:
 
 
 def intact(folder: Path, record: Record) -> bool:
-    """Does the file hold exactly what was written?"""
+    """True if the file holds exactly the bytes that were written."""
     path = folder / record.name
     try:
         return path.stat().st_size == record.bytes and files.file_sha256(path) == record.sha256

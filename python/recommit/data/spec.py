@@ -1,4 +1,4 @@
-"""What a data set is made from: everything that decides a byte of it, and nothing else."""
+"""The spec of a data set: everything that decides a byte of it, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit import checks
+from recommit.puzzles import registry
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors, recipe_text, schema
-from recommit.storage.recipe_text import brief
+from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 SPLITS = ("train", "validation", "test")
 #: Files of a data set: their names are listed before one of them is opened.
 MOST_SHARDS = 1 << 20
-#: With ``disjoint: regions`` paths of two splits may meet so many actions before the goal, and no earlier.
+#: With ``disjoint: regions`` paths of two splits may meet this many actions before the goal, and no earlier.
 GATE = 6
 
 
@@ -66,11 +68,14 @@ class DataSpec:
     def __post_init__(self) -> None:
         if not self.generator and self.task in TASKS:
             object.__setattr__(self, "generator", TASKS[self.task].generators[0])
-        _check(self)
+        try:
+            _check(self)
+        except (TypeError, ValueError) as error:
+            raise errors.WrongDataSpec(cut(str(error), 500)) from None
 
     @property
     def published(self) -> bool:
-        """Are the instances published levels?"""
+        """True if the instances are published levels."""
         return self.generator in TASKS[self.task].level_sets
 
     @property
@@ -183,70 +188,35 @@ _BOUNDS = {
 }
 
 
-def _number(name: str, value: object, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise errors.WrongDataSpec(f"{name}: expected an integer, got {type(value).__name__}")
-    if not low <= value <= high:
-        raise errors.WrongDataSpec(f"{name}: expected {low}..{high}, got {brief(value)}")
-
-
-def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise errors.WrongDataSpec(f"{name}: expected one of {', '.join(map(str, choices))}, got {brief(value)}")
-
-
 def _check(spec: DataSpec) -> None:
-    _choice("task", spec.task, tuple(TASKS))
-    _choice("ties", spec.ties, ("first", "random"))
-    _choice("disjoint", spec.disjoint, TASKS[spec.task].splits)
-    _choice("generator", spec.generator, (*TASKS[spec.task].generators, *TASKS[spec.task].level_sets))
+    kind = registry.puzzle(spec.task)
+    checks.choice("ties", spec.ties, ("first", "random"))
+    checks.choice("disjoint", spec.disjoint, kind.splits)
+    checks.choice("generator", spec.generator, (*kind.generators, *kind.level_sets))
     for name, (low, high) in _BOUNDS.items():
-        _number(name, getattr(spec, name), low, high)
+        checks.integer(name, getattr(spec, name), low, high)
     if (files := sum(map(spec.shards, SPLITS))) > MOST_SHARDS:
-        raise errors.WrongDataSpec(
-            f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files"
-        )
+        raise ValueError(f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files")
     if len(spec.size) != 2:
-        raise errors.WrongDataSpec(f"size: expected rows and columns, got {len(spec.size)} numbers")
-    low, high = TASKS[spec.task].sides
+        raise ValueError(f"size: expected rows and columns, got {len(spec.size)} numbers")
     for side in spec.size:
-        _number("size", side, low, high)
-    if not 1 <= len(spec.difficulties) <= 64:
-        raise errors.WrongDataSpec(f"difficulties: expected 1..64, got {len(spec.difficulties)}")
+        checks.integer("size", side, *kind.sides)
+    checks.integer("number of difficulties", len(spec.difficulties), 1, 64)
     for difficulty in spec.difficulties:
-        _check_difficulty(spec.task, difficulty)
+        checks.window(difficulty.length, 1, 30000)
+        checks.integer("difficulties.boxes", difficulty.boxes, min(1, kind.most_boxes), kind.most_boxes)
     if len(set(spec.difficulties)) < len(spec.difficulties):  # two equal ones would be two names of one stream
         got = [[*difficulty.length, difficulty.boxes] for difficulty in spec.difficulties]
-        raise errors.WrongDataSpec(f"difficulties: expected each once, got (shortest, longest, boxes) {brief(got)}")
+        raise ValueError(f"difficulties: expected each once, got (shortest, longest, boxes) {brief(got)}")
     if spec.disjoint == "regions":
-        _check_regions(spec)
-    if spec.published:
-        boxes = sorted({difficulty.boxes for difficulty in spec.difficulties})
-        if (tuple(spec.size), boxes, spec.disjoint) != ((10, 10), [4], "starts"):
-            raise errors.WrongDataSpec(
-                f"generator: expected size 10, 4 boxes and disjoint: starts for published levels, got size "
-                f"{list(spec.size)}, boxes {boxes} and disjoint: {spec.disjoint}"
-            )
-
-
-def _check_regions(spec: DataSpec) -> None:
-    if (shortest := min(difficulty.length[0] for difficulty in spec.difficulties)) < GATE:
-        raise errors.WrongDataSpec(
-            f"difficulties.length: expected from {GATE} on with disjoint: regions, since nearer the goal all paths "
-            f"meet, got {shortest}"
+        shortest = min(difficulty.length[0] for difficulty in spec.difficulties)
+        if shortest < GATE:
+            raise ValueError(f"length: expected from {GATE} on with disjoint: regions, as paths meet, got {shortest}")
+        if spec.perturbed:  # states beside a path may leave its region
+            raise ValueError(f"perturbed: expected 0 with disjoint: regions, got {spec.perturbed}")
+    boxes = sorted({difficulty.boxes for difficulty in spec.difficulties})
+    if spec.published and (tuple(spec.size), boxes, spec.disjoint) != ((10, 10), [4], "starts"):
+        raise ValueError(
+            f"generator: expected size 10, 4 boxes and disjoint: starts for published levels, got size "
+            f"{list(spec.size)}, boxes {boxes} and disjoint: {spec.disjoint}"
         )
-    if spec.perturbed:
-        raise errors.WrongDataSpec(
-            f"perturbed: expected 0 with disjoint: regions, which states beside a path may leave, got {spec.perturbed}"
-        )
-
-
-def _check_difficulty(task: str, difficulty: Difficulty) -> None:
-    if len(difficulty.length) != 2:
-        raise errors.WrongDataSpec(f"difficulties.length: expected two numbers, got {len(difficulty.length)}")
-    for value in difficulty.length:
-        _number("difficulties.length", value, 1, 30000)
-    if difficulty.length[0] > difficulty.length[1]:
-        raise errors.WrongDataSpec(f"difficulties.length: expected low <= high, got {list(difficulty.length)}")
-    most = TASKS[task].most_boxes
-    _number("difficulties.boxes", difficulty.boxes, min(1, most), most)

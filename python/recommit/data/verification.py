@@ -41,7 +41,7 @@ def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None
 def check_rows(
     puzzle: Puzzle, content: LabelledRows, name: str, *, labels: bool = False, threads: int | None = None
 ) -> None:
-    """What must hold of any labelled rows."""
+    """Refuse labelled rows that contradict the rules of the puzzle."""
     counts = np.clip(content.distance, 0, rows.NEXT)
     _all(name, "count", content.count == counts)
     _all(name, "optimal", (content.optimal == 0) == (content.distance <= 0))

@@ -210,18 +210,13 @@ class VectorCommit(Batched):
         info: Info = {**clocks, "decisions_left": self.budget - self._k, "solved": solved}
         return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in info}
 
-    def _unpacked(self, actions: Any) -> tuple[Counts, Bytes]:
+    def _unpacked(self, actions: Any) -> tuple[Counts, Any]:
+        """The places of the depths, and the plans, whose actions the puzzle checks."""
         rows = np.asarray(actions)
-        index, plans = rows[:, 0], rows[:, 1:]
-        if plans.shape != (self.num_envs, max(self.depths)):
-            expected = (self.num_envs, max(self.depths))
-            raise ValueError(f"actions: expected {expected} beside the depths, got {plans.shape}")
-        for name, values, top in (("depth_index", index, len(self.depths)), ("actions", plans, 4)):
-            if values.dtype.kind not in "iu":
-                raise TypeError(f"{name}: expected integers, got {values.dtype}")
-            if values.size and not 0 <= values.min() <= values.max() < top:
-                raise ValueError(f"{name}: expected 0..{top - 1}, got {values.min()}..{values.max()}")
-        return index, plans.astype(np.uint8)
+        checks.shape("actions", rows, (self.num_envs, 1 + max(self.depths)))
+        index = checks.array("depth_index", rows[:, 0], "iu")
+        checks.between("depth_index", index, 0, len(self.depths) - 1)
+        return index, np.ascontiguousarray(rows[:, 1:])
 
 
 def decisions(depths: int, longest: int, count: int, first: int, flat: bool) -> spaces.Space[Any]:

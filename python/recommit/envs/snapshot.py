@@ -22,6 +22,7 @@ import numpy as np
 from recommit import checks, rng
 from recommit.envs.memory import Memory, Walker
 from recommit.horizon import Tail
+from recommit.horizon.sweep.slots import alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -285,7 +286,7 @@ class SnapshotEnv:
                 self.load(here)
         for tick, (first, second) in enumerate(zip(*courses, strict=False)):
             for name, value in first.items():
-                if not np.array_equal(value, second[name], equal_nan=np.asarray(value).dtype.kind in "fc"):
+                if not alike(value, second[name]):
                     raise NotRestored(
                         f"env: expected the same course twice, got {name} {value} and then {second[name]} {tick + 1} "
                         f"actions on; it remembers something that snapshots do not hold (left out: "
@@ -296,7 +297,7 @@ class SnapshotEnv:
         course = []
         for action in actions:
             gained, *ends = self._tick(action)
-            course.append({"reward": gained, "ends": (*ends, self.success), **flat(self.observation)})
+            course.append({"reward": gained, "ends": (*ends, self.success), "observation": deepcopy(self.observation)})
             if self.over:
                 break
         return course
@@ -312,12 +313,3 @@ class SnapshotEnv:
         truncated = bool(truncated) or (self.t >= self.max_steps and not terminated)
         self.over = self.success or bool(terminated) or truncated
         return float(reward), bool(terminated), truncated
-
-
-def flat(observation: Any, name: str = "observation") -> dict[str, Any]:
-    """The arrays of an observation by name."""
-    if isinstance(observation, dict):
-        return {key: value for part, each in observation.items() for key, value in flat(each, f"{name}.{part}").items()}
-    if isinstance(observation, tuple):
-        return {key: v for i, each in enumerate(observation) for key, v in flat(each, f"{name}.{i}").items()}
-    return {name: np.array(observation)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.estimate.machine import GIB, SHARE, Machine, Rate
 from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import schedule
+from recommit.runs.progress import clock
 from recommit.train.config import SftConfig
 from recommit.train.engine.base import deepspeed_settings
 
@@ -49,7 +50,6 @@ class PhaseCost:
     name: str
     times: int
     kinds: dict[str, int]
-    at_most: bool
 
     @property
     def flops(self) -> int:
@@ -109,14 +109,14 @@ class Estimate:
 
     @property
     def seconds(self) -> float | None:
-        """Time of the whole run, its passes alone."""
-        return self.rate.seconds(self.flops / self.gpus)
+        """Time of the whole run, its passes alone; None where the rate is unknown."""
+        return self.flops / self.gpus / (self.rate.peak * SHARE) if self.rate.peak else None
 
     def to_json(self) -> dict[str, Any]:
         """All numbers."""
         derived = {"fits": self.fits, "peak": self.memory.peak, "flops": self.flops, "seconds": self.seconds}
         phases = [asdict(phase) | {"flops": phase.flops} for phase in self.phases]
-        return {**asdict(self), "phases": phases, **derived}
+        return {**asdict(self), "phases": phases, "rate": self.rate._asdict(), **derived}
 
 
 def estimate(
@@ -129,17 +129,16 @@ def estimate(
     """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
     name = "sft" if isinstance(stage, SftConfig) else "grpo"
     progress(f"{name}, {task.task}: the model's shapes")
-    shadow, rate = Shadow(stage, model, task), machine.rate(model.dtype)
+    shadow = Shadow(stage, model, task)
     plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
     for phase in plan:
         progress(f"{name}, {task.task}: what a {phase.name} computes")
         kinds: dict[str, int] = {}
         for passes in phase.passes:
-            kinds[passes.kind] = kinds.get(passes.kind, 0) + passes.times * shadow.cost(passes).flops
-        counted = {kind: flops for kind, flops in kinds.items() if flops}
-        phases.append(PhaseCost(phase.name, phase.times, counted, any(p.at_most for p in phase.passes)))
-    parts = {name: each for name, each in shadow.parts.items() if name != "reference" and each}
-    trained = {name: sum(p.numel() for p in each if p.requires_grad) for name, each in parts.items()}
+            kinds[passes.kind] = kinds.get(passes.kind, 0) + shadow.flops(passes)
+        phases.append(PhaseCost(phase.name, phase.times, {kind: flops for kind, flops in kinds.items() if flops}))
+    parts = {part: each for part, each in shadow.parts.items() if part != "reference" and each}
+    trained = {part: sum(p.numel() for p in each if p.requires_grad) for part, each in parts.items()}
     return Estimate(
         stage=name,
         task=task.task,
@@ -147,12 +146,12 @@ def estimate(
         gpus=machine.gpus,
         limit=machine.limit,
         backbone=model.backbone,
-        parameters={name: sum(p.numel() for p in each) for name, each in parts.items()},
-        trained={name: count for name, count in trained.items() if count},
+        parameters={part: sum(p.numel() for p in each) for part, each in parts.items()},
+        trained={part: count for part, count in trained.items() if count},
         tokens=shadow.tokens,
         phases=tuple(phases),
         memory=memory(stage, plan, shadow, machine),
-        rate=rate,
+        rate=machine.rate(model.dtype),
     )
 
 
@@ -165,11 +164,6 @@ def memory(stage: Stage, phases: list[Phase], shadow: Shadow, machine: Machine) 
     """Bytes of one rank. Of passes that do not learn the ones with the most states count, one of each kind."""
     every = [p for phase in phases for p in phase.passes]
     largest = {p.kind: p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head")}
-    seen = sum(
-        (1 if phase.name == "validation" else phase.times) * phase.observations(kind)
-        for phase in phases
-        for kind in ("encode", "plan", "imitate")
-    )
     learned, world, deepspeed = size(shadow.trained), machine.gpus, stage.engine.kind == "deepspeed"
     zero, numbers = stage.engine.stage if deepspeed else 0, sum(t.numel() for t in shadow.trained)
     share, offload = -(-numbers // world), stage.engine.offload  # numbers that this rank updates
@@ -177,8 +171,15 @@ def memory(stage: Stage, phases: list[Phase], shadow: Shadow, machine: Machine) 
     stepping = learned * (1 + deepspeed)  # one process steps in place
     if zero:  # and this rank's part of the gradients in float32, with two of its size for what AdamW works out
         stepping = (gradients if zero == 3 else 0) + 3 * MASTER * share * (not offload)
+    resident = _resident(stage, shadow, machine, zero, share)
+    seen = sum(
+        (1 if phase.name == "validation" else phase.times) * phase.observations(kind)
+        for phase in phases
+        for kind in ("encode", "plan", "imitate")
+    )
+    resident["features"] = min(FEATURES, shadow.features(seen)) * len(shadow.policies)
     return Memory(
-        resident=_resident(stage, shadow, shadow.features(seen), machine, zero, share),
+        resident={name: each for name, each in resident.items() if each},
         gradients=gradients,
         activations=max((shadow.cost(p).peak for p in every if p.kind == "learn"), default=learned) - learned,
         inference=max((shadow.cost(p).peak for p in largest.values()), default=0),
@@ -186,43 +187,39 @@ def memory(stage: Stage, phases: list[Phase], shadow: Shadow, machine: Machine) 
     )
 
 
-def _resident(stage: Stage, shadow: Shadow, features: int, machine: Machine, zero: int, share: int) -> dict[str, int]:
-    """What stays, by kind; ``features`` are bytes of pictures that were encoded once."""
-    parts, offload, world = shadow.parts, stage.engine.offload, machine.gpus
+def _resident(stage: Stage, shadow: Shadow, machine: Machine, zero: int, share: int) -> dict[str, int]:
+    """What stays, by kind; ``share`` numbers are updated by this rank."""
+    parts, offload, world, learned = shadow.parts, stage.engine.offload, machine.gpus, shadow.trained
 
     def held(tensors: Iterable[Tensor]) -> int:
         """ZeRO-3 splits weights among ranks, or keeps them in the node's memory."""
         all_ = size(tensors)
         return all_ if zero < 3 else 0 if offload else -(-all_ // world)
 
-    settings = deepspeed_settings(stage.engine, stage.optim, 1, world)["zero_optimization"] if zero else {}
+    # Moments and, behind ZeRO's own weights, masters; on the device or in the node's memory.
+    moments = size(learned) * MOMENTS // MASTER + 4 * len(learned) * (stage.engine.kind == "plain")
     buckets = gathered = 0
-    if zero and shadow.trained:  # where gradients are put together before they are sent
+    if zero:
+        moments = share * (MOMENTS + MASTER)
+        settings = deepspeed_settings(stage.engine, stage.optim, 1, world)["zero_optimization"]
         twice = bool(settings.get("overlap_comm", False)) and zero < 3
-        buckets = int(settings["reduce_bucket_size"]) * MASTER * (1 + twice)
+        buckets = int(settings["reduce_bucket_size"]) * MASTER * (1 + twice) * bool(learned)  # of gradients to be sent
     if zero == 3:  # weights of other ranks that may be here at a time
         most = settings.get("stage3_max_live_parameters", 1e9) + settings.get("stage3_prefetch_bucket_size", 5e7)
         all_ = shadow.whole(shadow.policy.parameters())
         gathered = min(int(most) * max(t.element_size() for t in all_), size(all_))
-    # Moments and, behind ZeRO's own weights, masters; on the device or in the node's memory.
-    learned, deepspeed = shadow.trained, stage.engine.kind == "deepspeed"
-    moments = (
-        share * (MOMENTS + MASTER) if zero else size(learned) * MOMENTS // MASTER + 4 * len(learned) * (not deepspeed)
-    )
-    sizes = {
-        "weights": held([*parts["language"], *parts["vision"]])
-        + size(b for module in shadow.modules for b in module.buffers()),
+    beside = shadow.whole(p for module in shadow.modules[1:] for p in module.parameters())
+    buffers = [b for module in shadow.modules for b in module.buffers()]
+    return {
+        "weights": held([*parts["language"], *parts["vision"]]) + size(buffers),
         "lora": held(parts["lora"]),
         "heads": held([*parts["decoder"], *parts["depth head"]]),
         "optimizer": 0 if offload else moments,
-        "reference": held(parts["reference"])
-        + size(shadow.whole(p for module in shadow.modules[1:] for p in module.parameters())),
-        "features": min(FEATURES, features) * len(shadow.policies),
+        "reference": held(parts["reference"]) + size(beside),
         "buckets": buckets,
         "gathered": gathered,
         "allowance": ALLOWANCE if machine.card != "cpu" else 0,
     }
-    return {name: each for name, each in sizes.items() if each}
 
 
 def text(estimate: Estimate) -> str:
@@ -237,8 +234,8 @@ def _lines(estimate: Estimate) -> Iterator[str]:
         of = ", ".join(f"{name} {count:,}" for name, count in parts.items())
         yield f"{what}: {sum(parts.values()):,} parameters ({of})"
     yield f"{visual + words} tokens per observation: {visual} visual, {words} of text"
+    most = "" if estimate.stage == "sft" else "at most "
     for phase in estimate.phases:
-        most = "at most " * phase.at_most
         yield f"{phase.name}, {phase.times:,} of them: {most}{operations(phase.flops * gpus)} on all ranks; of one:"
         yield from (f"  {operations(flops):>12}  {_KINDS[kind]}" for kind, flops in phase.kinds.items())
     memory = estimate.memory
@@ -252,12 +249,12 @@ def _lines(estimate: Estimate) -> Iterator[str]:
     }
     yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
     yield f"  {'it fits' if estimate.fits else _ADVICE}"
-    whole = f"time: {operations(estimate.flops)} in the whole run"
+    whole, rate = f"time: {operations(estimate.flops)} in the whole run", estimate.rate
     if estimate.seconds is None:
         yield f"{whole}; how long that takes is unknown without --peak"
     else:
-        basis = f"{SHARE:.0%} (assumed) of {estimate.rate.peak / 1e12:g} TFLOP/s ({estimate.rate.source})"
-        yield f"{whole}: {seconds(estimate.seconds)} at {basis}; simulation, solving and disks not included"
+        basis = f"{SHARE:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
+        yield f"{whole}: {clock(estimate.seconds)} at {basis}; simulation, solving and disks not included"
 
 
 def gib(size: float) -> str:
@@ -267,14 +264,7 @@ def gib(size: float) -> str:
 
 def operations(flops: float) -> str:
     """FLOPs with three digits."""
-    for unit, name in ((1e18, "EFLOP"), (1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP")):
-        if flops >= unit:
-            return f"{flops / unit:.3g} {name}"
-    return f"{flops / 1e6:.3g} MFLOP"
-
-
-def seconds(value: float) -> str:
-    """A time that people can read."""
-    if value < 120:
-        return f"{value:.3g} s"
-    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+    unit, name = next(
+        ((u, n) for u, n in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G")) if flops >= u), (1e6, "M")
+    )
+    return f"{flops / unit:.3g} {name}FLOP"

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 GIB = 2**30
 #: Of the best rate, what a step is taken to reach: assumed, and not measured for these recipes.
 SHARE = 0.4
 
 
-@dataclass(frozen=True)
-class Card:
+class Rate(NamedTuple):
+    """FLOPs per second of a rank at best (0: unknown, and no time is estimated), and where that is from."""
+
+    peak: float
+    source: str
+
+
+class Card(NamedTuple):
     """One accelerator: GiB that programs get, and FLOPs per second, dense, by data type (0: unknown)."""
 
     title: str
@@ -29,18 +36,6 @@ CARDS = {
 
 
 @dataclass(frozen=True)
-class Rate:
-    """FLOPs per second of a rank at best (0: unknown, and no time is estimated), and where that is from."""
-
-    peak: float
-    source: str
-
-    def seconds(self, flops: float) -> float | None:
-        """Time that one rank takes for this many FLOPs."""
-        return flops / (self.peak * SHARE) if self.peak else None
-
-
-@dataclass(frozen=True)
 class Machine:
     """Cards by name; ``memory`` (GiB of a rank) and ``peak`` (TFLOP/s at best), where not 0, replace the card's."""
 
@@ -52,16 +47,15 @@ class Machine:
     def __post_init__(self) -> None:
         if self.card not in CARDS:
             raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {self.card}")
-        if self.gpus < 1:
-            raise ValueError(f"gpus: expected at least 1, got {self.gpus}")
-        if self.memory < 0 or self.peak < 0:
-            raise ValueError(f"memory and peak: expected at least 0, got {self.memory} and {self.peak}")
+        if self.gpus < 1 or min(self.memory, self.peak) < 0:
+            got = f"{self.gpus}, {self.memory} and {self.peak}"
+            raise ValueError(f"gpus: expected at least 1, memory and peak at least 0, got {got}")
 
     def rate(self, dtype: str) -> Rate:
         """Of products of weights of a type."""
-        card = CARDS[self.card]
         if self.peak:
             return Rate(self.peak * 1e12, "as said on the command line")
+        card = CARDS[self.card]
         return Rate(card.bfloat16 if dtype == "bfloat16" else card.float32, f"{card.title}, {card.source}")
 
     @property

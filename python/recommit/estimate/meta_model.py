@@ -8,7 +8,7 @@ fewer, and what the last one adds stands for each that is missing.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from recommit.data.labels import label
 from recommit.policy.backbones.backbone import GIVEN, family, family_of, given_place
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
 from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
+from recommit.policy.depth_head import head_inputs
 from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.prompt import IMAGE, load_prompt
@@ -30,6 +31,7 @@ from recommit.rollout.variants import variant
 from recommit.train.config import SftConfig, TargetConfig
 from recommit.train.grpo import loss
 from recommit.train.grpo.batch import GrpoBatch
+from recommit.train.grpo.trainer import freeze
 from recommit.train.sft import targets
 from recommit.train.sft.loss import sft_loss
 
@@ -53,7 +55,8 @@ PUBLISHED = {
     "Qwen/Qwen3-VL-8B-Instruct": "random:qwen3-vl-8b",
     "OpenGVLab/InternVL3-8B-hf": "random:internvl3-8b",
 }
-#: Layers that are made, beside those that get features of inner layers of the vision encoder.
+#: Layers that are made, beside those that get features of inner layers of the vision encoder; of two the last one would
+#: take what the first one does, which is more.
 FEW = 3
 #: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
 #: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
@@ -84,11 +87,6 @@ class PublishedTokenizer:
         raise ValueError(f"prompts: expected one of {', '.join(LENGTHS)}, whose tokens were counted, got another")
 
 
-def preset_of(backbone: str) -> str:
-    """The preset that has a backbone's shapes."""
-    return backbone if backbone.startswith(FROM_NOTHING) else PUBLISHED[backbone]
-
-
 def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
     """The policy that a run begins with, on the meta device, and how many layers of its language model are missing."""
     from transformers import AutoModel
@@ -99,8 +97,8 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
         adapted = family_of(Path(place))
         about, tokenizer = adapted.read_config(place), adapted.read_tokenizer(place)
     else:
-        name = preset_of(model.backbone)
-        shape = resized(name.removeprefix("random:"), model.shape)
+        preset = PUBLISHED.get(model.backbone, model.backbone)
+        shape = resized(preset.removeprefix("random:"), model.shape)
         if isinstance(shape, ConvShape):
             with torch.device("meta"):
                 return CommitPolicy(ConvBackbone(ConvNet(shape), shape), model.policy, source=model.backbone), 0
@@ -129,34 +127,19 @@ class Shadow:
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
         self._costs: dict[Passes, Cost] = {}
-        self._warm: set[Passes] = set()
-        self._freeze()
+        if isinstance(stage, SftConfig):
+            self.policy.train_only(task, depth_head=False)
+            self.policy.train()
+        else:
+            with torch.device("meta"):
+                if stage.head is not None or stage.depths:
+                    self.policy.replace_head(stage.head or self.policy.config.head, depths=stage.depths)
+                freeze(self.policy, self.variant, stage, [task])
+                self.reference = ReferencePolicy(self.policy) if stage.objective.kl > 0 else None
         adapters = (p for name, p in self.policy.named_parameters() if ".lora_" in name)
         for parameter in adapters:  # float32, but multiplied as what the backbone is in, which meta has no autocast for
             parameter.data = parameter.data.to(getattr(torch, model.dtype))
         self.policy.backbone.recompute = stage.engine.checkpointing
-
-    def _freeze(self) -> None:
-        """Freeze what does not learn, as the trainers do."""
-        stage, policy = self.stage, self.policy
-        if isinstance(stage, SftConfig):
-            policy.train_only(self.task, depth_head=False)
-            policy.train()
-            return
-        with torch.device("meta"):
-            if stage.head is not None or stage.depths:
-                policy.replace_head(stage.head or policy.config.head, depths=stage.depths)
-        policy.train_only(self.task, depth_head=self.variant.head)
-        vision = {id(p) for p in policy.backbone.vision_parameters()}
-        for parameter in policy.parameters():
-            if id(parameter) in vision or not self.variant.rest:
-                parameter.requires_grad_(False)
-        if not self.variant.rest:
-            policy.depth_head.requires_grad_(True)
-        policy.eval()
-        if stage.objective.kl > 0:
-            with torch.device("meta"):
-                self.reference = ReferencePolicy(policy)
 
     @property
     def modules(self) -> list[nn.Module]:
@@ -232,20 +215,27 @@ class Shadow:
         """One state, often."""
         return np.repeat(self._state, many, axis=0)
 
+    def flops(self, passes: Passes) -> int:
+        """Operations of all of these passes. What a pass computes once for all of its states, a prompt's beginning,
+        matters where few states learn at a time; elsewhere a smaller last pass is taken for its share of a full one."""
+        full, rest = divmod(passes.observations, passes.states)
+        if rest and passes.kind in ("learn", "old", "reference"):
+            last = replace(passes, observations=rest, states=rest)
+            return full * self.cost(passes).flops + self.cost(last).flops
+        return round(self.cost(passes).flops * passes.observations / passes.states)
+
     def cost(self, passes: Passes) -> Cost:
         """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
         one of several in a step, the gradients of others are there already."""
-        alike = replace(passes, times=min(passes.times, 2 if passes.kind == "learn" else 1), at_most=False)
+        several = passes.kind == "learn" and passes.observations > passes.states
+        alike = replace(passes, observations=passes.states * (1 + several))
         if alike not in self._costs:
             with _kernels():
                 own = self._counted(alike)
                 if self.missing and passes.kind not in ("encode", "head"):  # which need no language model
                     with self._shallower():
                         less = self._counted(alike)
-                    own = Cost(
-                        own.flops + self.missing * (own.flops - less.flops),
-                        own.peak + self.missing * (own.peak - less.peak),
-                    )
+                    own = Cost(*(a + self.missing * (a - b) for a, b in zip(astuple(own), astuple(less), strict=True)))
             self._costs[alike] = own
         return self._costs[alike]
 
@@ -272,18 +262,19 @@ class Shadow:
         if passes.kind not in ("learn", "head"):
             with torch.no_grad():
                 return cost(work, self._watch)
-        if passes not in self._warm:  # what is made once, such as features of mirrored pictures, is counted apart
-            self._warm.add(passes)
-            with torch.no_grad():
-                work()
-        before = self._watch.now
+        with torch.no_grad():
+            work()  # what is made once, such as features of mirrored pictures, is counted apart
+        before, learns = self._watch.now, [p for p in self.policy.parameters() if p.requires_grad]
         try:
-            first = cost(lambda: work().backward(), self._watch)
+            if passes.observations > passes.states:
+                with self._watch:
+                    for parameter in learns:
+                        parameter.grad = torch.zeros_like(parameter)
             gradients = self._watch.now - before
-            later = cost(lambda: work().backward(), self._watch) if passes.times > 1 else Cost(0, 0)
+            own = cost(lambda: work().backward(), self._watch)
         finally:
             self.policy.zero_grad(set_to_none=True)
-        return Cost(first.flops, max(first.peak, gradients + later.peak))
+        return Cost(own.flops, gradients + own.peak)
 
     def _learn(self, passes: Passes) -> Work:
         stage = self.stage
@@ -333,10 +324,9 @@ class Shadow:
         states, remaining = self._states(passes.states), np.ones(passes.states, np.int64)
 
         def work() -> Any:
-            z, index = policy.encode(task, states, remaining), policy.task_index(task)
-            plans, scores = policy.decoder.plans(z, index)
-            cells = policy.vision.kinds(task, states)
-            return plans, policy.depth_head(policy.head_inputs(z, index, scores, cells=cells, remaining=remaining))
+            z = policy.encode(task, states, remaining)
+            plans, scores = policy.decoder.plans(z, policy.task_index(task))
+            return plans, policy.depth_head(head_inputs(policy, task, states, z, scores, remaining))
 
         return work
 
@@ -376,17 +366,13 @@ def _kernels() -> Iterator[None]:
 
 
 def _attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, **named: Any
 ) -> Tensor:
-    del enable_gqa  # it sees by the shapes that heads share keys
     mask = None if attn_mask is None else torch.empty_like(attn_mask, dtype=query.dtype)
+    causal, scale = (
+        named.get("is_causal", False),
+        named.get("scale"),
+    )  # by their shapes it sees whether heads share keys
     attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    result: Tensor = attention(query, key, value, dropout_p, is_causal, attn_mask=mask, scale=scale)[0]
+    result: Tensor = attention(query, key, value, dropout_p, causal, attn_mask=mask, scale=scale)[0]
     return result

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from recommit.estimate.machine import Machine
 from recommit.policy.backbones.backbone import GIVEN, given_place
 from recommit.puzzles import registry
-from recommit.puzzles.registry import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +26,7 @@ class EstimateOptions:
         recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
             qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         stage: The warm start, GRPO, or both.
-        task: Which puzzle (default: each one that the recipe is for).
-        size: Rows, or rows and columns (default: the usual ones of the puzzle).
+        size: Rows, or rows and columns (default: the usual ones of each puzzle of the recipe).
         set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
@@ -38,7 +36,6 @@ class EstimateOptions:
 
     recipe: str
     stage: Literal["sft", "grpo", "both"] = "both"
-    task: Task | None = None
     size: tuple[int, ...] = ()
     set: tuple[str, ...] = ()
     card: str = "a100"
@@ -64,9 +61,8 @@ class EstimateOptions:
         """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
         from recommit.train.config import section
 
-        both = [name for name in ("sft", "grpo") if section(self.recipe, name)]
-        names, puzzles = both if self.stage == "both" else [self.stage], self.puzzles
-        return [(self._stage(name, puzzle), puzzle) for name in names for puzzle in puzzles]
+        names = [self.stage] if self.stage != "both" else [n for n in ("sft", "grpo") if section(self.recipe, n)]
+        return [(self._stage(name, puzzle), puzzle) for name in names for puzzle in self.puzzles]
 
     @property
     def model(self) -> ModelConfig:
@@ -83,9 +79,9 @@ class EstimateOptions:
         from recommit.train.config import tasks
 
         named = tuple(name for name in registry.TASKS if self.recipe.endswith(name))
-        names = (self.task,) if self.task else named or tasks(self.recipe) or self.model.policy.tasks
-        shapes = [self.size or registry.puzzle(name).usual.size for name in names]
-        return [registry.puzzle(name).of((size[0], size[-1]), 1) for name, size in zip(names, shapes, strict=True)]
+        found = [registry.puzzle(name) for name in named or tasks(self.recipe) or self.model.policy.tasks]
+        shapes = [self.size or each.usual.size for each in found]
+        return [each.of((size[0], size[-1]), 1) for each, size in zip(found, shapes, strict=True)]
 
     def _stage(self, name: str, puzzle: Puzzle) -> Stage:
         from recommit.train.config import SftConfig, load

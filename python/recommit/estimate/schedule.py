@@ -1,7 +1,6 @@
-"""How often a run goes through its policy, from its recipe alone. All counts are those of one rank.
+"""How many states pass through a policy in each kind of step, from the recipe alone. All counts are those of one rank.
 
-Where a count depends on play it is an upper bound: episodes that end early, and states that were met before, need fewer
-observations.
+Counts of rollouts are upper bounds: episodes that end early, and states that were met before, need fewer observations.
 """
 
 from __future__ import annotations
@@ -22,20 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Passes:
-    """``times`` passes of ``states`` states each, with ``plans`` plans per state; an upper bound if ``at_most``."""
+    """``observations`` states, ``states`` of them in one pass, with ``plans`` plans each."""
 
     #: ``learn``, ``reference``, ``old`` (log probabilities again), ``sample`` (plans are sampled), ``plan`` (greedy
     #: ones), ``imitate`` (the supervised loss alone), ``encode`` (pictures), ``head`` (the depth head alone learns).
     kind: str
+    observations: int
     states: int
-    times: int
     plans: int = 1
-    at_most: bool = False
-
-    @property
-    def observations(self) -> int:
-        """States that pass, of one rank."""
-        return self.states * self.times
 
 
 @dataclass(frozen=True)
@@ -70,38 +63,40 @@ def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> 
             passes = (
                 *_encoded(config, rollouts, starts // world),
                 *rollouts,
-                Passes("head", nodes, largest.head_updates, at_most=True),
+                Passes("head", nodes * largest.head_updates, nodes),
             )
             phases.append(Phase("step of the depth head alone", alone, passes))
         longest = max(watch.budget, *config.validation.budgets, 1)
         walks = (longest, watch.budget, watch.budget) if variant(config.variant).head else (longest,)
-    if watch.instances:
-        # Imitation, and greedy episodes of so many decisions that share their states; ranks divide both.
-        walked = watch.instances * (1 + sum(budget - 1 for budget in walks))
-        imitated = parts("imitate", -(-watch.instances // world), PASS)
-        planned = parts("plan", -(-walked // world), PASS, at_most=True)
-        phases.append(Phase("validation", -(-steps // watch.every), (*imitated, *planned)))
+    # Imitation, and greedy episodes of so many decisions that share their states; ranks divide both.
+    walked = watch.instances * (1 + sum(budget - 1 for budget in walks))
+    validated = (passes_of("imitate", -(-watch.instances // world)), passes_of("plan", -(-walked // world)))
+    phases.append(Phase("validation", -(-steps // watch.every) if watch.instances else 0, validated))
+    phases = [replace(each, passes=tuple(p for p in each.passes if p.observations)) for each in phases]
     return [phase for phase in phases if phase.times and phase.passes]
+
+
+def passes_of(kind: str, states: int, most: int = PASS, *, times: int = 1, plans: int = 1) -> Passes:
+    """Passes of at most ``most`` states that together have all of them, ``times`` over."""
+    return Passes(kind, states * times, min(states, most), plans)
 
 
 def _imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
     share = config.optim.batch // world
-    learn = parts("learn", share, config.optim.micro_batch or share)
-    own = parts("sample", max(round(config.targets.dagger * share), 1), PASS) if config.targets.dagger else []
-    return (*parts("encode", share, PASS, at_most=True), *learn, *own)
+    own = max(round(config.targets.dagger * share), 1) if config.targets.dagger else 0
+    learn = passes_of("learn", share, config.optim.micro_batch or share)
+    return passes_of("encode", share), learn, passes_of("sample", own)
 
 
 def _update(config: GrpoConfig, world: int, depths: int, *, again: bool) -> tuple[Passes, ...]:
     """A step of rollouts and learning."""
     rollouts, learned = _rollouts(config, config.rollout.instances, world, depths)
     share = config.optim.batch // world
-    updates, at_most = -(-learned // config.optim.batch), any(p.at_most for p in rollouts)
-    once = parts("learn", share, config.optim.micro_batch or share)
-    learn = [replace(p, times=p.times * updates, at_most=at_most) for p in once]
-    against = [replace(p, kind="reference") for p in learn] if config.objective.kl > 0 else []
-    later = [replace(p, kind="old", times=p.times // updates * (updates - 1)) for p in learn] if again else []
-    encoded = _encoded(config, rollouts, config.rollout.instances // world)
-    return (*encoded, *rollouts, *(p for p in later if p.times), *against, *learn)
+    updates = -(-learned // config.optim.batch)
+    learn = passes_of("learn", share, config.optim.micro_batch or share, times=updates)
+    against = replace(learn, kind="reference", observations=learn.observations * (config.objective.kl > 0))
+    old = replace(learn, kind="old", observations=share * (updates - 1) * again)
+    return (*_encoded(config, rollouts, config.rollout.instances // world), *rollouts, old, against, learn)
 
 
 def _rollouts(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
@@ -109,14 +104,12 @@ def _rollouts(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple
     advantage, budget = config.advantage, config.rollout.budget
     if advantage.estimator == "exact":
         return _expanded(config, starts, world, depths)
-    size, at_most, starts = advantage.group_size, budget > 1, starts // world
+    size, starts = advantage.group_size, starts // world
     if advantage.estimator == "episode":
-        passes = parts("sample", starts * size, PASS, times=budget, at_most=at_most)
-        return passes, starts * world * size * budget
-    passes = parts("sample", starts, PASS, times=budget, plans=size, at_most=at_most)
-    if advantage.estimator == "branch":
-        for remaining in range(budget - 1, 0, -1):  # branches of all turns go on side by side, the latest end first
-            passes += parts("sample", starts * size * remaining, PASS, at_most=True)
+        return [passes_of("sample", starts * size, times=budget)], starts * world * size * budget
+    passes = [passes_of("sample", starts, times=budget, plans=size)]
+    if advantage.estimator == "branch":  # branches of all turns go on side by side, the latest end first
+        passes += [passes_of("sample", starts * size * remaining) for remaining in range(budget - 1, 0, -1)]
     return passes, starts * world * budget
 
 
@@ -127,10 +120,10 @@ def _expanded(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple
     each = [min(starts * reached**turn, advantage.max_expansions * starts) for turn in range(config.rollout.budget)]
     nodes = sum(each)
     learned = min(nodes, config.rollout.states or nodes)
-    passes = [p for many in each for p in parts("plan", -(-many // world), PASS, at_most=True)]
-    passes += parts("sample", -(-learned // world), PASS, plans=advantage.group_size, at_most=True)
-    if updates := max((phase.head_updates for phase in config.phases if not phase.head_only), default=0):
-        passes.append(Passes("head", -(-nodes // world), updates, at_most=True))
+    passes = [passes_of("plan", -(-many // world)) for many in each]
+    passes.append(passes_of("sample", -(-learned // world), plans=advantage.group_size))
+    updates = max((phase.head_updates for phase in config.phases if not phase.head_only), default=0)
+    passes.append(Passes("head", -(-nodes // world) * updates, -(-nodes // world)))
     return passes, learned
 
 
@@ -139,14 +132,6 @@ def _encoded(config: GrpoConfig, rollouts: list[Passes], starts: int) -> list[Pa
     alike."""
     if config.advantage.estimator == "episode":
         later, size = config.rollout.budget - 1, config.advantage.group_size
-        first = parts("encode", starts, PASS, at_most=True)
-        return [*first, *parts("encode", starts * size, PASS, times=later, at_most=True)]
+        return [passes_of("encode", starts), passes_of("encode", starts * size, times=later)]
     kind = "plan" if any(p.kind == "plan" for p in rollouts) else "sample"
-    return [Passes("encode", p.states, p.times, at_most=True) for p in rollouts if p.kind == kind]
-
-
-def parts(kind: str, states: int, most: int, *, times: int = 1, plans: int = 1, at_most: bool = False) -> list[Passes]:
-    """Passes of at most ``most`` states, the last of them with the rest."""
-    whole, rest = divmod(states, most)
-    both = Passes(kind, most, whole * times, plans, at_most), Passes(kind, rest, times, plans, at_most)
-    return [p for p in both if p.observations]
+    return [replace(p, kind="encode", plans=1) for p in rollouts if p.kind == kind]

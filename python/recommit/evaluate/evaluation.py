@@ -1,13 +1,13 @@
 """One evaluation: any set of agents on the same instances, under every budget.
 
-    who plays            names, ``agent_names``; what each does, ``agents``; a model that was asked, ``transcripts``
-    what is played       the test set that the data of the run fix, the same for everybody; ``splits``
-    what is written      one row per decision, ``store``; then figures that are computed from rows and nothing else:
-                         episodes (``metrics``), means and paired differences (``summaries``), tables (``text``)
+    agents               names, ``agent_names``; what each does, ``agents``; a model that was asked, ``transcripts``
+    instances            the test set that the data of the run fix, the same for all agents; ``splits``
+    results              one row per decision, ``store``; figures follow from these alone: episodes (``metrics``), means
+                         and paired differences (``summaries``), tables (``text``)
 
-An agent is played once, under the largest budget: who does not know how many decisions remain does the same under a
-smaller one, whose rows are the first of these. Agents of one policy whose plans are greedy share one graph of states,
-so that each state passes the policy once for all of them. What is in the folder is not played again.
+Budget-unaware agents run once at the largest K; results for smaller K are prefixes. Agents of one policy whose plans
+are greedy share one graph of states, so that each state passes the policy once. What is in the folder is not played
+again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import gc
 import re
 import time
 import weakref
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -44,7 +44,7 @@ from recommit.runs.rank_watchdog import watched
 from recommit.storage.terminal_text import StatusLine, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -90,106 +90,27 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
         return Evaluated(summary, paper_tables.write(store, FamilyResults(summary, members), options.tables))
 
 
-def decisions_of(budget: str, named: Mapping[str, int]) -> int:
-    """K of ``loose``, ``tight`` or a number."""
-    if budget in named:
-        return named[budget]
-    if budget.isdigit() and 1 <= int(budget) <= 64:
-        return int(budget)
-    raise ValueError(f"budgets: expected loose, tight or 1..64, got {budget}")
-
-
 class Evaluation:
     """Agents on sampled instances, on every rank of a team. Only the main process has a folder to write."""
 
     def __init__(
         self, options: EvaluateOptions, store: EvaluationStore | None, *, team: Team | None = None, quiet: bool = False
     ) -> None:
-        self.options, self.team, self.quiet, self._store = options, team or Team(), quiet, store
+        self.options, self.team, self._store = options, team or Team(), store
+        self.quiet = quiet or not self.team.is_main_process
         self.run_folder = str(options.run)
         self.data = recipe_of(self.run_folder, options.task)
         puzzle = self.data.puzzle()
         self.task = puzzle.to_the_end() if options.whole_commitments else puzzle
-        self.budgets = {name: decisions_of(name, puzzle.budgets(puzzle.shape)) for name in options.budgets}
+        self.budgets = {name: _decisions(name, puzzle.budgets(puzzle.shape)) for name in options.budgets}
         self.sampled = splits.played(options, self.data)
         self.starts = np.ascontiguousarray(self.sampled.states)
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.data, self.starts)
         self.ids = self.data.ids(self.sampled.difficulty.tolist(), self.sampled.number.tolist())
-        self._line = StatusLine(terminal_only=True, quiet=quiet or not self.team.is_main_process)
         self._players: dict[AgentName, PolicyPlayer] = {}
         self._configs: dict[str, PolicyConfig] = {}
         self._validation: NDArray[np.uint8] | None = None
-
-    def run(self) -> list[dict[str, Any]]:
-        """Play whoever has not been played; then the main process writes every figure. The summary, empty on other
-        ranks."""
-        for agent in self.options.names:
-            if agent.depth and agent.depth > (most := self._config(agent.run or self.run_folder).plan_length):
-                raise ValueError(f"agents: expected fixed-1 to fixed-{most}, as long as plans are, got {agent}")
-        if self.team.is_main_process:
-            policies = self._policies()
-            test_set = held_out.name(self.starts)
-            splits.judge(self.options, self.store.folder, test_set, policies)
-            self.store.begin({**self.options.plan(), "test_set": test_set})
-            self.store.same_policies(policies)
-            instances: dict[str, Any] = {
-                "id": self.ids,
-                "state": [state.tobytes() for state in self.starts],
-                "length": self.length,
-            }
-            instances |= {} if self.rooms is None else {"room": self.rooms}
-            self.store.write_table("instances.parquet", instances)
-        number = 0
-        for policy, agents in by_policy(self.options.names, self.run_folder).items():
-            for agent in agents:
-                began, number = time.monotonic(), number + 1
-                count = f"{number}/{len(self.options.agents)}"
-                self._line.show(f"{count} {agent} plays {len(self.starts):,} instances ...")
-                self._play(agent)
-                self._line.clear()
-                short = re.sub(r"@.*[/\\]", "@", str(agent))
-                self._say(f"{count} {short}: {time.monotonic() - began:.1f} s")
-            if self.options.regret:
-                self._keep_regrets(policy, agents)
-            if self.team.is_main_process:
-                self._keep_compute(agents)
-            self._let_go(policy)
-        return self._figures() if self.team.is_main_process else []
-
-    def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
-        """Regrets of the commitments of a policy's agents, of those that have none yet."""
-        asking = [agent for agent in agents if agent.asks_policy]
-        own = [agent for agent in asking if agent_regret.has_regret(agent, self._config(policy.run).depths)]
-        began = time.monotonic()
-        if own and agent_regret.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
-            self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
-
-    def _keep_compute(self, agents: list[AgentName]) -> None:
-        """What an observation costs their policy; also where everything was played and only this is lost."""
-        names = {policy_of(agent, self.run_folder): None for agent in agents if agent.base != ZERO_SHOT}
-        for name in (each for each in names if str(each) not in self.store.entries(COMPUTE)):
-            player = self._players.get(name)
-            policy = player.policy if player else self._loaded(name)
-            self.store.keep_entry(COMPUTE, str(name), policy_plans.measure(policy, self.task, self.starts))
-
-    def _loaded(self, name: AgentName) -> CommitPolicy:
-        return loaded(name, self.team.device, anyway=self.options.anyway, prices=self.options.prices)
-
-    def _let_go(self, policy: AgentName) -> None:
-        """Give a policy's memory back before the next one is loaded. Its modules go with the last who has it, unless
-        some refer to each other; only then is everything that is alive searched."""
-        if policy in self._players:
-            weights = weakref.ref(self._players[policy].policy.backbone.model)
-            del self._players[policy]
-            if weights() is not None:
-                gc.collect()
-            torch.cuda.empty_cache()
-
-    def _policies(self) -> dict[str, str]:
-        """What plays, by run: the files of its best policy, which further training may change."""
-        runs = {agent.run or self.run_folder for agent in self.options.names if agent.base != ZERO_SHOT}
-        return {run: weights_of(local_folder(run)) for run in sorted(runs)}
 
     @property
     def store(self) -> EvaluationStore:
@@ -200,6 +121,98 @@ class Evaluation:
     @property
     def _largest(self) -> int:
         return max(self.budgets.values())
+
+    def run(self) -> list[dict[str, Any]]:
+        """Play every agent that has not been played; then the main process writes every figure. The summary, empty on
+        other ranks."""
+        for agent in self.options.names:
+            if agent.depth and agent.depth > (most := self._config(agent.run or self.run_folder).plan_length):
+                raise ValueError(f"agents: expected fixed-1 to fixed-{most}, as long as plans are, got {agent}")
+        if self.team.is_main_process:
+            self._begin()
+        number = 0
+        for agents in self._by_policy():
+            policy = self._policy_of(agents[0])
+            for agent in agents:
+                number += 1
+                short = re.sub(r"@.*[/\\]", "@", str(agent))
+                with self._timed(f"{number}/{len(self.options.agents)} {short}"):
+                    self._play(agent)
+            if self.options.regret:
+                self._keep_regrets(policy, agents)
+            if self.team.is_main_process:
+                self._keep_cost(policy, agents)
+            self._let_go(policy)
+        return self._figures() if self.team.is_main_process else []
+
+    def _by_policy(self) -> list[list[AgentName]]:
+        grouped: dict[AgentName, list[AgentName]] = {}
+        for agent in self.options.names:
+            grouped.setdefault(self._policy_of(agent), []).append(agent)
+        return list(grouped.values())
+
+    def _begin(self) -> None:
+        """Note what is asked for, what plays (files of best policies, which further training may change), and where."""
+        runs = {agent.run or self.run_folder for agent in self.options.names if agent.base != ZERO_SHOT}
+        policies = {run: weights_of(local_folder(run)) for run in sorted(runs)}
+        test_set = held_out.name(self.starts)
+        splits.judge(self.options, self.store.folder, test_set, policies)
+        self.store.begin({**self.options.plan(), "test_set": test_set})
+        self.store.same_policies(policies)
+        instances: dict[str, Any] = {"id": self.ids, "state": [state.tobytes() for state in self.starts]}
+        instances["length"] = self.length
+        instances |= {} if self.rooms is None else {"room": self.rooms}
+        self.store.write_table("instances.parquet", instances)
+
+    @contextmanager
+    def _timed(self, words: str) -> Iterator[None]:
+        line, began = StatusLine(terminal_only=True, quiet=self.quiet), time.monotonic()
+        line.show(f"{words} plays {len(self.starts):,} instances ...")
+        yield
+        line.clear()
+        if not self.quiet:
+            say(f"{words}: {time.monotonic() - began:.1f} s")
+
+    def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
+        """Regrets of the commitments of a policy's agents, of those that have none yet."""
+        asking = [agent for agent in agents if agent.asks_policy]
+        own = [agent for agent in asking if agent_regret.has_regret(agent, self._config(policy.run).depths)]
+        if own:
+            with self._timed(f"regret of {len(own)} agents"):
+                agent_regret.keep(self._store, self.team, own, self._largest, partial(self._player, policy))
+
+    def _keep_cost(self, policy: AgentName, agents: list[AgentName]) -> None:
+        """What an observation costs the policy; also where everything was played and only this is lost."""
+        if any(agent.base != ZERO_SHOT for agent in agents) and str(policy) not in self.store.entries(COMPUTE):
+            player = self._players.get(policy)
+            loaded = player.policy if player else self._loaded(policy)
+            self.store.keep_entry(COMPUTE, str(policy), policy_plans.measure(loaded, self.task, self.starts))
+
+    def _loaded(self, name: AgentName) -> CommitPolicy:
+        """The policy that agents of a run ask, under as many symmetry augmentations as they name; a head that is
+        conditioned on prices is given these."""
+        from recommit.policy.policy import CommitPolicy
+
+        policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=self.team.device).eval()
+        if name.augmentations:
+            policy.replace_augmentations(name.augmentations)
+        if self.options.prices is not None:
+            policy.replace_prices(self.options.prices)
+        return policy
+
+    def _let_go(self, policy: AgentName) -> None:
+        """Free a policy's memory before the next one is loaded: its modules go with their last reference, unless some
+        refer to each other; only then are all objects searched."""
+        if policy in self._players:
+            weights = weakref.ref(self._players[policy].policy.backbone.model)
+            del self._players[policy]
+            if weights() is not None:
+                gc.collect()
+            torch.cuda.empty_cache()
+
+    def _policy_of(self, agent: AgentName) -> AgentName:
+        """A name without what the agent does: the same for agents that share what a policy says of a state."""
+        return AgentName("", agent.run or self.run_folder, agent.augmentations)
 
     def _play(self, agent: AgentName) -> None:
         """Decisions under every budget under which it plays differently, and those of fixed depths on validation
@@ -246,7 +259,7 @@ class Evaluation:
         return chosen.rows(agent.base, k, seed)
 
     def _player(self, agent: AgentName) -> PolicyPlayer:
-        name, options = policy_of(agent, self.run_folder), self.options
+        name, options = self._policy_of(agent), self.options
         if name not in self._players:
             if self._validation is None:
                 self._validation = splits.chosen_on(options, self.data)
@@ -254,54 +267,53 @@ class Evaluation:
                 PolicyPlayer, self._loaded(name), self.task, budget=self._largest, team=self.team, prices=options.prices
             )
             validation = player(starts=self._validation)
-            if any(each.swept and policy_of(each, self.run_folder) == name for each in options.names):
+            if any(each.swept and self._policy_of(each) == name for each in options.names):
                 validation.observe()  # before all others, so that thresholds do not depend on who has played already
             self._players[name] = player(starts=self.starts, validation=validation)
         return self._players[name]
 
     def _figures(self) -> list[dict[str, Any]]:
         """Everything that is computed from decisions."""
-        options, prices = self.options, self.options.prices
+        prices, summary = self.options.prices, []
         played: dict[tuple[str, str], list[EpisodeRows]] = {}
-        summary = []
-        difficulties = self.data.of_length(options.length).difficulty_names
-        for agent in options.names:
-            name = str(agent)
-            for budget, k in self.budgets.items():
-                every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
-                played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
-                head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every)}
-                head |= self._picture(agent)
-                head["uses"] = agent.uses
-                if options.instance_words != split_words():
-                    head["split"] = options.instance_words
-                figures = summaries.row(every, played[name, budget], k, self.rooms, options.edges, prices)
-                own = summaries.by_difficulty(played[name, budget], self.sampled.difficulty, difficulties)
-                figures["by_difficulty"] = own
-                if agent.swept:
-                    figures["threshold"] = self.store.entries(THRESHOLDS)[file_name(agent, k, 0)]["threshold"]
-                summary.append({**head, **figures, **self._validated(agent, k)})
-        same_plans = policy_plans.plans_digests(options.names, self.run_folder)
+        for agent, (budget, k) in product(self.options.names, self.budgets.items()):
+            every = [self._stored(file_name(agent, self._played(agent, k), seed)) for seed in range(agent.seeds)]
+            one = played[str(agent), budget] = [metrics.episodes(rows, self.length, k) for rows in every]
+            figures = summaries.row(every, one, k, self.rooms, self.options.edges, prices)
+            figures["by_difficulty"] = self._by_difficulty(one)
+            if agent.swept:
+                figures["threshold"] = self.store.entries(THRESHOLDS)[file_name(agent, k, 0)]["threshold"]
+            summary.append({**self._about(agent, budget), **figures, **self._validated(agent, k)})
         episodes, priced = summaries.episode_columns(played), prices is not None
         rows = summaries.table(episodes, self.rooms, prices)
-        summaries.add_gain_shares(summary, rows, priced=priced, plans=same_plans)
+        plans = policy_plans.plans_digests(self.options.names, self.run_folder)
+        summaries.add_gain_shares(summary, rows, priced=priced, plans=plans)
+        compared = summaries.compare(self.options.agents, self.budgets, rows, priced=priced)
         self.store.write_table("episodes.parquet", episodes)
-        compared = summaries.compare(options.agents, self.budgets, rows, priced=priced)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
         if costs := self.store.entries(COMPUTE):  # also of an earlier call: then its digest is on the list
             self.store.write_json(COMPUTE, costs)
         return summary
 
-    def _picture(self, agent: AgentName) -> dict[str, Any]:
-        """The pixels of a cell in the pictures that an agent is shown, and which model was asked."""
-        if agent.base == ZERO_SHOT:
-            return transcripts.about(Path(agent.run))
-        cost = self.store.entries(COMPUTE).get(str(policy_of(agent, self.run_folder)), {})
-        return {"cell": cost["cell"]} if agent.asks_policy and "cell" in cost else {}
+    def _by_difficulty(self, played: list[EpisodeRows]) -> dict[str, dict[str, Any]]:
+        names = self.data.of_length(self.options.length).difficulty_names
+        return summaries.by_difficulty(played, self.sampled.difficulty, names)
 
-    def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
-        rows = self.store.rows(file_name(agent, self._played(agent, k), seed))
+    def _about(self, agent: AgentName, budget: str) -> dict[str, Any]:
+        """The first fields of a row: what plays what, and what it reads."""
+        picture = {}
+        cost = self.store.entries(COMPUTE).get(str(self._policy_of(agent)), {})
+        if agent.base == ZERO_SHOT:
+            picture = transcripts.about(Path(agent.run))
+        elif agent.asks_policy and "cell" in cost:
+            picture = {"cell": cost["cell"]}
+        head = {"agent": str(agent), "task": self.data.task, "budget": budget, "seeds": agent.seeds, **picture}
+        words = self.options.instance_words
+        return {**head, "uses": agent.uses, **({} if words == split_words() else {"split": words})}
+
+    def _stored(self, name: str) -> DecisionRows:
+        rows = self.store.rows(name)
         assert rows is not None
         return metrics.until_lost(rows) if self.options.stop_on_deadlock else rows
 
@@ -311,47 +323,20 @@ class Evaluation:
             return {}
         prices, solved, paid = self.options.prices or Prices(), [], []
         for seed in range(agent.seeds):
-            rows = self.store.rows(validation_name(agent, self._played(agent, k), seed))
-            assert rows is not None
-            rows = metrics.until_lost(rows) if self.options.stop_on_deadlock else rows
-            now = rows.turn < k
-            solved.append(float((rows.solved & now).sum()))
-            paid.append(float(prices.cost(rows.executed[now]).sum()))
+            rows = metrics.within(self._stored(validation_name(agent, self._played(agent, k), seed)), k)
+            solved.append(float(rows.solved.sum()))
+            paid.append(float(prices.cost(rows.executed).sum()))
         count = len(solved) * self.options.validation
         rate = {"validation_solve_rate": sum(solved) / len(solved) / self.options.validation}
         if self.options.prices is None:
             return rate
         return {**rate, "validation_value": (sum(solved) - sum(paid)) / count}
 
-    def _say(self, words: str) -> None:
-        if self.team.is_main_process and not self.quiet:
-            say(words)
 
-
-def loaded(
-    name: AgentName, device: torch.device, *, anyway: bool = False, prices: Prices | None = None
-) -> CommitPolicy:
-    """The policy that agents of a run ask, under as many symmetry augmentations as they say; it plays what it was not
-    trained on only ``anyway``. A head that is conditioned on prices is given these."""
-    from recommit.policy.policy import CommitPolicy
-
-    policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=device, anyway=anyway).eval()
-    if name.augmentations:
-        policy.replace_augmentations(name.augmentations)
-    if prices is not None:
-        policy.replace_prices(prices)
-    return policy
-
-
-def by_policy(agents: tuple[AgentName, ...], own: str) -> dict[AgentName, list[AgentName]]:
-    """Group agents by whose policy they ask, and under how many symmetry augmentations; those that name no run ask that
-    of ``own``."""
-    grouped: dict[AgentName, list[AgentName]] = {}
-    for agent in agents:
-        grouped.setdefault(policy_of(agent, own), []).append(agent)
-    return grouped
-
-
-def policy_of(agent: AgentName, own: str) -> AgentName:
-    """A name without what the agent does: the same for all that can share what a policy says of a state."""
-    return AgentName("", agent.run or own, agent.augmentations)
+def _decisions(budget: str, named: Mapping[str, int]) -> int:
+    """K of ``loose``, ``tight`` or a number."""
+    if budget in named:
+        return named[budget]
+    if budget.isdigit() and 1 <= int(budget) <= 64:
+        return int(budget)
+    raise ValueError(f"budgets: expected loose, tight or 1..64, got {budget}")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 #: All depths that a policy can be clamped to, and those that a depth head chooses from.
 EVERY = tuple(range(1, 9))
 DEPTHS = (1, 2, 4, 8)
+#: Adaptive's depths sampled: the paper does not say whether its figures are of this one.
+SAMPLED = "sampled"
 #: Thirds of a training run; each is shown by its last checkpoint.
 STAGES = ("early", "middle", "late")
 #: Between a variant's name and the decisions of its training episodes, where these are not the recipe's.
@@ -226,6 +228,14 @@ class FamilyResults:
         if kind == "RL":
             return self.of(self.members.trained(), budget)
         return self.of(clamped(EVERY, self.members.init if kind == "SFT" else None), budget)
+
+    def rivals(self, budget: str) -> dict[str, dict[str, Any] | None]:
+        """Adaptive, its depths sampled, and the best fixed depths of both kinds, by the names of their rows."""
+        return {
+            "adaptive": self.row("adaptive", budget),
+            "adaptive, sampled": self.row(SAMPLED, budget),
+            **{f"{kind} best fixed": self.best_fixed(kind, budget) for kind in ("RL", "SFT")},
+        }
 
     def best_fixed(
         self, kind: str, budget: str, by: str = "validation", depths: Sequence[int] = EVERY

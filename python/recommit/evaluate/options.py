@@ -3,10 +3,9 @@ flags of it."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recommit.evaluate import agent_names
 from recommit.evaluate.agent_names import USUAL, ZERO_SHOT, AgentName
@@ -15,7 +14,10 @@ if TYPE_CHECKING:
     from recommit.prices import Prices
 
 #: Fields that say how and where an evaluation runs. All others are its plan, which a folder keeps to.
-_NOT_PLANNED = ("out", "augmentations", "threads", "device", "anyway", "paper", "tables")
+_NOT_PLANNED = ("out", "augmentations", "threads", "device", "paper", "tables")
+
+Edges = Literal["fixed", "thirds", "terciles"]
+Split = Literal["test", "validation"]
 
 
 def split_words(split: str = "test", fresh: int = 0) -> str:
@@ -59,12 +61,10 @@ class EvaluateOptions:
             evaluation are then made on further ones.
         fresh: Play test instances of this seed that nobody has looked at, apart from the data's own test split. The
             folder that OUT lies in has one such split, and judges each run by it once.
-        again: Draw another fresh split, or judge by it again, and note it in plan.json.
         seed: With paper, which seed of the family. Agents that sample are played with seeds 0, 1 and so on, whatever
             this says, and the test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
-        anyway: Let policies play puzzles and sizes that they were not trained on.
         paper: RUN is a folder of runs, VARIANT-sSEED each; play everybody in it and, of a puzzle that the
             paper has, write every table of the paper, beside the paper's numbers.
         tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, difficulty,
@@ -80,37 +80,37 @@ class EvaluateOptions:
     instances: int = 1024
     validation: int = 256
     length: tuple[int, ...] = ()
-    edges: Literal["fixed", "thirds", "terciles"] = "fixed"
+    edges: Edges = "fixed"
     stop_on_deadlock: bool = False
     whole_commitments: bool = False
     price_action: float = 0.0
     price_observation: float = 0.0
     regret: bool = False
     augmentations: Literal[0, 1, 2, 4, 8] = 0
-    split: Literal["test", "validation"] = "test"
+    split: Split = "test"
     fresh: int = 0
-    again: bool = False
     seed: int = 0
     threads: int = 1
     device: str = "auto"
-    anyway: bool = False
     paper: bool = False
     tables: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
-        for name in ("run", "out"):
-            put(name, Path(getattr(self, name)))
-        for name in ("agents", "budgets"):  # from Python also one alone, and numbers
-            value = getattr(self, name)
-            put(name, tuple(map(str, (value,) if isinstance(value, str | int) else value)))
-        put("agents", agent_names.with_augmentations(self.agents, self.augmentations))
-        if len(self.length) > 2:
+        words = {name: getattr(self, name) for name in ("agents", "budgets")}  # from Python also one alone, and numbers
+        lists = {name: (value,) if isinstance(value, str | int) else value for name, value in words.items()}
+        agents, budgets = (tuple(map(str, value)) for value in lists.values())
+        if not 0 <= len(self.length) <= 2:
             raise ValueError(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
-        put("length", tuple(self.length) * 2 if len(self.length) == 1 else tuple(self.length))
-        put("paper", self.paper or bool(self.tables))
+        known = {
+            "run": Path(self.run),
+            "out": Path(self.out),
+            "agents": agent_names.with_augmentations(agents, self.augmentations),
+            "budgets": budgets,
+            "length": tuple(self.length) * 2 if len(self.length) == 1 else tuple(self.length),
+            "paper": self.paper or bool(self.tables),
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
@@ -121,19 +121,17 @@ class EvaluateOptions:
                 raise ValueError("agents: expected the folder of a run, zero-shot@FOLDER, got zero-shot")
             if agent.base == ZERO_SHOT and self.whole_commitments:
                 raise ValueError(f"whole_commitments: expected no episodes that were played to the goal, got {agent}")
-        for name in ("instances", "validation"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name in ("price_action", "price_observation"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name}: expected a finite number from 0 on, got {getattr(self, name)}")
-        if self.split not in ("test", "validation") or self.fresh < 0 or (self.fresh and self.split != "test"):
+        if min(self.instances, self.validation) < 1 or self.fresh < 0:
             raise ValueError(
-                f"split: expected test or validation, and fresh from 1 on with test alone, got {self.split} and "
-                f"{self.fresh}"
+                "instances, validation: expected at least 1, and fresh at least 0, got "
+                f"{self.instances}, {self.validation}, {self.fresh}"
             )
-        if self.edges not in ("fixed", "thirds", "terciles"):
-            raise ValueError(f"edges: expected fixed, thirds or terciles, got {self.edges}")
+        for name, value, known in (("split", self.split, Split), ("edges", self.edges, Edges)):
+            if value not in get_args(known):
+                raise ValueError(f"{name}: expected one of {', '.join(get_args(known))}, got {value}")
+        if self.fresh and self.split != "test":
+            raise ValueError(f"split: expected test beside --fresh, got {self.split}")
+        _ = self.prices  # checks them
 
     @property
     def names(self) -> tuple[AgentName, ...]:

@@ -1,7 +1,7 @@
 """Which instances an evaluation plays, and which its choices are made on.
 
 A fresh split is read once: evaluations side by side in a folder of results have the same one, and each judges another
-policy by it. Another split or a second judgement needs ``--again``, which ``plan.json`` keeps.
+policy by it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec
     from recommit.evaluate.options import EvaluateOptions
 
-_REMEDY = "; --again does it all the same, and notes it in plan.json"
+_REMEDY = "; another folder of results has a fresh split of its own"
 
 
 def played(options: EvaluateOptions, data: DataSpec) -> Starts:
@@ -46,9 +46,9 @@ def _validation(options: EvaluateOptions, data: DataSpec) -> Starts:
 
 
 def judge(options: EvaluateOptions, evaluation: Path, test_set: str, policies: dict[str, str]) -> None:
-    """Refuse, unless ``again``, to judge by another fresh split than the evaluations beside this one, or a policy that
+    """Refuse to judge by another fresh split than the evaluations beside this one, or a policy that
     one of them has judged."""
-    if not options.fresh or options.again:
+    if not options.fresh:
         return
     split = {"fresh": options.fresh, "instances": options.instances, "length": list(options.length)}
     split["test_set"] = test_set

@@ -35,7 +35,7 @@ THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
 #: A folder with one of these is that of an evaluation.
 MARKS = ("plan.json", "decisions", "episodes.parquet", "summary.json")
 #: What a later call may add to an evaluation.
-ADDED = ("agents", "regret", "again")
+ADDED = ("agents", "regret")
 
 
 class EvaluationStore:
@@ -68,7 +68,6 @@ class EvaluationStore:
         decisions = self.folder / "decisions"
         if verified.exists(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
             earlier = verified.values(self.folder, "plan.json")
-            now["again"] = now.get("again") or earlier.get("again")  # what was done once stays noted
             ownership.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)
 

@@ -24,6 +24,7 @@ from recommit.data import held_out
 from recommit.graph import files
 from recommit.graph.graph import ALL_DEPTHS, NOWHERE, PLAN, CommitmentGraph, ways
 from recommit.policy.checkpoint import local_folder, weights_of
+from recommit.policy.depth_head import head_inputs
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.puzzles.levels import format_levels, read_levels
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
     States = NDArray[np.uint8]
     Arrays = dict[str, NDArray[Any]]
-    #: How a pass through the policy is made.
+    #: Runs a pass through the policy.
     RunPass: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 #: States per pass of the policy, and nodes of a graph at most, unless another number is given.
@@ -209,7 +210,7 @@ class PolicyGraph(CommitmentGraph):
         policy, task = self.policy, self._puzzle
         z, index = policy.encode(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
-        logits = policy.depth_head(policy.head_inputs(z, index, scores, cells=policy.vision.kinds(task, states)))
+        logits = policy.depth_head(head_inputs(policy, task, states, z, scores))
         count = self.samples.shape[1] if self.samples is not None else 0
         samples = plans.new_zeros((len(states), count, self.plan_length))
         for i in range(count):  # one at a time: a pass is as wide as that of the plans
@@ -352,16 +353,13 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         first = np.ascontiguousarray(chosen.states)
         groups = held_out.rooms(spec, first)
     policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(size)).eval()
-    if options.augmentations:
-        policy.replace_augmentations(options.augmentations)
-    drawn = {"samples": options.samples, "seed": options.seed}
     where = options.levels.name if options.levels else options.split
     source = {
         "policy": weights_of(folder),
         "starts": "every state" if options.every_state else f"{len(first)} of {where}",
         "set": held_out.name(first),
         "augmentations": policy.vision.augmentations(puzzle, puzzle.shape),
-        **(drawn if options.samples else {}),
+        **({"samples": options.samples, "seed": 0} if options.samples else {}),
     }
     graph = build(
         policy,
@@ -373,8 +371,8 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         limit=options.limit,
         features=options.features,
         source=source,
+        samples=options.samples,
         progress=progress,
-        **drawn,
     )
     return files.write(graph, options.out)
 

@@ -4,7 +4,7 @@ nodes.parquet    a row per node: state, distance, planned, plan, executed, landi
                  samples where they were kept
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
-DIGESTS          sha256 of the three files, checked by whoever reads one
+DIGESTS          sha256 of the three files, checked on reading one
 
 The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
 and with every version of pyarrow.
@@ -17,7 +17,7 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -39,7 +39,8 @@ EXAMPLES = Path(__file__).parent / "examples"
 #: Arrays of a graph by node: their numbers in the file, and how many of them are in a row; ``ANY_WIDTH`` is one that a
 #: graph may have or not. Distances are kept as they are used; columns are named like the arrays.
 ANY_WIDTH = -1
-COLUMNS: dict[str, tuple[type[np.generic], int]] = {
+Columns: TypeAlias = "dict[str, tuple[type[np.generic], int]]"
+COLUMNS: Columns = {
     "states": (np.uint8, 0),
     "distance": (np.int32, 1),
     "planned": (np.bool_, 1),
@@ -51,12 +52,10 @@ COLUMNS: dict[str, tuple[type[np.generic], int]] = {
     "features": (np.float32, ANY_WIDTH),
     "samples": (np.uint8, ANY_WIDTH),
 }
-START_COLUMNS: dict[str, tuple[type[np.generic], int]] = {"starts": (np.int32, 1), "groups": (np.int32, 1)}
+START_COLUMNS: Columns = {"starts": (np.int32, 1), "groups": (np.int32, 1)}
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
-#: The numbers of a column by their name in Arrow, and how many of them are in a row.
-StoredType = tuple[str, int]
 FIELDS = {
     "format": verified.exactly(FORMAT),
     "task": str,
@@ -136,11 +135,10 @@ def read(folder: str | Path) -> CommitmentGraph:
             f"graph: expected a folder that recommit graph build wrote, or sliding-2x3, got {folder}"
         )
     manifest = verified.values(place, MANIFEST, FIELDS)
-    widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
-    nodes = _table(place, NODES, manifest["nodes"], COLUMNS, widths)
-    starts = _table(place, STARTS, manifest["starts"], START_COLUMNS, {})
     try:
-        graph = _graph(manifest, nodes, starts)
+        graph = _graph(manifest, place)
+    except errors.DataError:
+        raise
     except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise errors.Damaged(f"{place}: no commitment graph: {cut(str(error))}") from None
     if content(graph) != manifest["content"]:
@@ -148,34 +146,20 @@ def read(folder: str | Path) -> CommitmentGraph:
     return graph
 
 
-def _table(
-    folder: Path, name: str, rows: int, kinds: dict[str, tuple[type[np.generic], int]], widths: dict[str, int]
-) -> pa.Table:
-    """The columns of a file, refused before they are read if they are others."""
-    data, path = verified.content(folder, name), folder / name
-    try:
-        stored, schema = pq.read_metadata(pa.BufferReader(data)).num_rows, pq.read_schema(pa.BufferReader(data))
-    except (pa.ArrowException, OSError) as error:
-        raise errors.Damaged(f"{path}: cannot be read: {error}") from None
-    if stored != rows:
-        raise errors.Damaged(f"{path}: expected {rows:,} rows as {MANIFEST} says, got {stored:,}")
-    types = {key: (str(pa.from_numpy_dtype(kind)), widths.get(key, width)) for key, (kind, width) in kinds.items()}
-    columns = {field.name: _stored_type(field.type) for field in schema}
-    if wrong := [column for column, kind in columns.items() if not _alike(kind, types.get(column))]:
-        raise errors.Damaged(f"{path}: {wrong[0]}: expected a column of a commitment graph, got {columns[wrong[0]]}")
-    return parsed(path, data)
+def _arrays(folder: Path, name: str, rows: int, kinds: Columns, widths: dict[str, int]) -> dict[str, NDArray[Any]]:
+    """The columns of a file by name, refused if they are others."""
+    path = folder / name
+    table = parsed(path, verified.content(folder, name))
+    if table.num_rows != rows:
+        raise errors.Damaged(f"{path}: expected {rows:,} rows as {MANIFEST} says, got {table.num_rows:,}")
+    result = {}
+    for column in table.column_names:
+        kind, width = kinds.get(column, (np.void, 0))
+        result[column] = _array(column, table[column], kind, widths.get(column, width))
+    return result
 
 
-def _stored_type(kind: pa.DataType) -> StoredType:
-    listed = pa.types.is_fixed_size_list(kind)
-    return (str(kind.value_type), kind.list_size) if listed else (str(kind), 1)
-
-
-def _alike(kind: StoredType, wanted: StoredType | None) -> bool:
-    return wanted is not None and kind[0] == wanted[0] and wanted[1] in (ANY_WIDTH, kind[1])
-
-
-def _parquet(graph: CommitmentGraph, kinds: dict[str, tuple[type[np.generic], int]]) -> memoryview:
+def _parquet(graph: CommitmentGraph, kinds: Columns) -> memoryview:
     columns = {}
     for name, (kind, width) in kinds.items():
         if (array := getattr(graph, name)) is not None and array.shape[1:] != (0,) and (array.size or not len(graph)):
@@ -187,16 +171,16 @@ def _parquet(graph: CommitmentGraph, kinds: dict[str, tuple[type[np.generic], in
     return buffer.getbuffer()
 
 
-def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> CommitmentGraph:
+def _graph(manifest: dict[str, Any], place: Path) -> CommitmentGraph:
+    registry.puzzle(manifest["task"])  # refuses what is none
     if len(manifest["shape"]) != 2:
         raise ValueError(f"shape: expected rows and columns of a puzzle, got {manifest['shape']}")
-    shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
-    arrays: dict[str, Any] = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
-    arrays |= {name: array.reshape(len(nodes), *shapes[name]) for name, array in arrays.items() if name in shapes}
-    registry.puzzle(manifest["task"])  # refuses what is none
+    widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
+    arrays = _arrays(place, NODES, manifest["nodes"], COLUMNS, widths)
     if missing := {"states", "plans", "probs", "logits"} - arrays.keys():
         raise ValueError(f"nodes: expected states, plans, probs and logits, got none of {min(missing)}")
-    arrays |= {name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS}
+    shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
+    arrays |= {name: array.reshape(len(array), *shapes[name]) for name, array in arrays.items() if name in shapes}
     return CommitmentGraph(
         depths=ALL_DEPTHS,
         goal=arrays["distance"] == 0,
@@ -205,15 +189,19 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         budget=manifest["budget"],
         source=manifest["source"],
         **arrays,
+        **_arrays(place, STARTS, manifest["starts"], START_COLUMNS, {}),
     )
 
 
-def _array(table: pa.Table, name: str, kind: type[np.generic], width: int) -> NDArray[Any]:
-    column = table[name].combine_chunks()
-    values = column if width == 1 else column.flatten()
+def _array(name: str, stored: pa.ChunkedArray, kind: type[np.generic], width: int) -> NDArray[Any]:
+    column = stored.combine_chunks()
+    listed = pa.types.is_fixed_size_list(column.type)
+    values, many = (column.flatten(), column.type.list_size) if listed else (column, 1)
+    if kind is np.void or values.type != pa.from_numpy_dtype(kind) or width not in (ANY_WIDTH, many):
+        raise ValueError(f"{name}: expected a column of a commitment graph, got {column.type}")
     if column.null_count or values.null_count:
         raise ValueError(f"{name}: expected no nulls, got some")
     result = np.ascontiguousarray(values.to_numpy(zero_copy_only=False), dtype=kind)
     if result.dtype.kind == "f" and not np.isfinite(result).all():
         raise ValueError(f"{name}: expected finite numbers, got infinity or NaN")
-    return result if width == 1 else result.reshape(len(column), column.type.list_size)
+    return result.reshape(len(column), many) if listed else result

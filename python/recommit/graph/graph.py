@@ -41,8 +41,8 @@ CUT = "graph: expected one whose edges all lead to nodes, got one that was cut; 
 
 @dataclass(eq=False)
 class CommitmentGraph:
-    """Arrays by node; columns of ``landing`` and ``executed`` are ``depths``, ascending. What a policy says of a node,
-    and where that leads, is only read where the node is ``planned`` and no goal."""
+    """Arrays by node; columns of ``landing`` and ``executed`` are ``depths``, ascending. Policy outputs and edges
+    are valid only for ``planned``, non-goal nodes."""
 
     depths: tuple[int, ...]
     #: [N, depths] the node where the commitment ends, or ``NOWHERE``
@@ -77,36 +77,35 @@ class CommitmentGraph:
     source: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        nodes, many, head = len(self.goal), len(self.depths), len(self.head_depths)
-        wanted = {"landing": (nodes, many), "executed": (nodes, many), "distance": (nodes,)}
-        kinds = {"goal": "b", "planned": "b"}
-        for name, shape in (wanted | {"goal": (nodes,), "planned": (nodes,)}).items():
-            checks.shape(name, checks.array(name, getattr(self, name), kinds.get(name, "iu")), shape)
-        checks.shape("groups", self.groups, self.starts.shape)
+        nodes, many, length = len(self.goal), len(self.depths), self.plan_length
+        shapes: dict[str, tuple[str, tuple[int | str, ...]]] = {
+            "goal": ("b", (nodes,)),
+            "planned": ("b", (nodes,)),
+            "distance": ("iu", (nodes,)),
+            "landing": ("iu", (nodes, many)),
+            "executed": ("iu", (nodes, many)),
+            "plans": ("iu", (nodes, length)),
+            "probs": ("f", (nodes, length, 4)),
+            "logits": ("f", (nodes, len(self.head_depths))),
+            "features": ("f", (nodes, "width")),
+            "samples": ("iu", (nodes, "samples", length)),
+            "groups": ("iu", self.starts.shape),
+        }
+        for name, (kinds, wanted) in shapes.items():
+            if (array := getattr(self, name)) is not None and (array.shape != (0,) or len(wanted) == 1):
+                by_depth = [(nodes, many, *wanted[1:])] if name in ("plans", "probs") else []
+                checks.shape(name, checks.array(name, array, kinds), wanted, *by_depth)
         for each in ("depths", "head_depths"):
-            _within(each, np.array(getattr(self, each), np.int64), 1, self.plan_length)
+            checks.between(each, np.array(getattr(self, each), np.int64), 1, length)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
-        _within("landing", self.landing, NOWHERE, nodes - 1)
-        _within("executed", self.executed, 0, self.depths[-1])
-        _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
-        _within("starts", self.starts, 0, nodes - 1)
-        length = self.plan_length
-        self._check("plans", (nodes, length), (nodes, many, length))
-        self._check("probs", (nodes, length, 4), (nodes, many, length, 4))
-        self._check("logits", (nodes, head))
-        if self.features is not None:
-            self._check("features", (nodes, *self.features.shape[1:2]))
-        if self.samples is not None:
-            self._check("samples", (nodes, max(self.samples.shape[1], 1) if self.samples.ndim > 1 else 1, length))
+        checks.between("landing", self.landing, NOWHERE, nodes - 1)
+        checks.between("executed", self.executed, 0, self.depths[-1])
+        checks.between("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
+        checks.between("starts", self.starts, 0, nodes - 1)
         for name in ("plans", "samples"):
             if getattr(self, name) is not None:
-                _within(name, getattr(self, name), 0, 3)
-
-    def _check(self, name: str, *shapes: tuple[int, ...]) -> None:
-        array = getattr(self, name)
-        if array is not None and array.shape not in (*shapes, (0,)):
-            raise ValueError(f"{name}: expected the shape {' or '.join(map(str, shapes))}, got {array.shape}")
+                checks.between(name, getattr(self, name), 0, 3)
 
     def __len__(self) -> int:
         return len(self.goal)
@@ -133,8 +132,8 @@ class CommitmentGraph:
 
     @property
     def closed(self) -> bool:
-        """Is every landing of every planned node a goal or planned too, and every start? With a ``budget``: is every
-        state planned where an episode within it may choose?"""
+        """True if every start, and every landing of a planned node, is planned or a goal; with a ``budget``, if every
+        state is planned where an episode within it may choose."""
         if (self.landing[self.planned] == NOWHERE).any():
             return False
         ends = self.planned | self.goal
@@ -220,12 +219,6 @@ class CommitmentGraph:
             starts=number[starts],
             groups=rooms.astype(np.int32),
         )
-
-
-def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:
-    if numbers.size and (numbers.min() < least or numbers.max() > most):
-        bad = numbers.min() if numbers.min() < least else numbers.max()
-        raise ValueError(f"{name}: expected numbers {least}..{most}, got {bad}")
 
 
 def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:

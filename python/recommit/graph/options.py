@@ -38,9 +38,7 @@ class GraphBuildOptions:
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
         features: Keep what the depth head reads of an observation, so that other heads can be trained: recommit train
             head.
-        augmentations: Symmetry augmentations of every picture; 0 for as many as the policy has. Not for sliding.
         samples: Other plans sampled from the policy at every observation: what the rule agreement reads.
-        seed: Of these samples.
         device: cpu, cuda, or auto.
         threads: Threads of torch; 0 for as many as it likes.
     """
@@ -58,9 +56,7 @@ class GraphBuildOptions:
     budget: int = 0
     limit: int = 4_000_000
     features: bool = False
-    augmentations: Literal[0, 1, 2, 4, 8] = 0
     samples: int = 0
-    seed: int = 0
     device: str = "auto"
     threads: int = 1
 
@@ -114,16 +110,10 @@ class GraphScoreOptions:
 
 @dataclass(frozen=True)
 class GraphShowOptions:
-    """What is said of a graph, drawn, or put on a hub.
+    """What is said of a graph, or put on a hub.
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
-        page: An HTML file to write: the values of these rules, where their regret falls, and the worst commitments of
-            the best of them to watch.
-        rules: For the page; see recommit graph score.
-        budget: For the page: observations per episode (default: those of the puzzle).
-        price_action: For the page: what an action costs.
-        price_observation: For the page: what an observation costs.
         push: Put the graph into this repository of a hub, OWNER/NAME, with a card that loads it back. Nothing is sent
             without --send.
         hub: With --push: a local folder that stands in for the hub.
@@ -132,11 +122,6 @@ class GraphShowOptions:
     """
 
     graph: Path
-    page: Path | None = None
-    rules: tuple[str, ...] = ("head", "fixed-1", "fixed-2", "fixed-4", "fixed-8")
-    budget: tuple[int, ...] = ()
-    price_action: float = 0.01
-    price_observation: tuple[float, ...] = (0.02,)
     push: str | None = None
     hub: Path | None = None
     send: bool = False
@@ -146,7 +131,7 @@ class GraphShowOptions:
             raise ValueError("push: expected OWNER/NAME beside --hub and --send, got none")
 
 
-def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:
+def settings(options: GraphScoreOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:
     """Every budget, without prices first and then at each price of an observation."""
     from recommit.prices import Prices, Setting
 

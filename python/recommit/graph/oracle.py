@@ -126,7 +126,7 @@ def search(graph: PolicyGraph, roots: Nodes, budget: int, depths: tuple[int, ...
 def _done(
     graph: PolicyGraph, roots: Nodes, budget: int, depths: tuple[int, ...], level: int, prices: Prices
 ) -> NDArray[np.bool_]:
-    """Which starts have a way that no solution with more than ``level`` wasted actions can better.
+    """True for starts with a way that no solution with more than ``level`` wasted actions can better.
 
     Such a solution has more actions than that, and as many observations as its deepest commitments would need.
     """

@@ -1,4 +1,4 @@
-"""What every single commitment cost against the best one, exactly, and why.
+"""The exact cost of every single commitment against the best one, and its cause.
 
 With V^p and Q of the best depths under these plans, a commitment to depth h with k observations left has the regret
 
@@ -41,7 +41,7 @@ SLACK = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Regret:
-    """What some episodes come to, and what is lost where and why."""
+    """The ends of some episodes, and every loss with its place and cause."""
 
     starts: Nodes  #: the nodes where the episodes begin
     ends: tuple[NDArray[Any], ...]  #: [starts] solved, actions and observations

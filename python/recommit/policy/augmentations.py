@@ -28,7 +28,7 @@ TIE = 1e-5
 
 @lru_cache(maxsize=64)
 def cell_order(rows: int, cols: int, copy: int) -> Tensor:
-    """Which cell of the picture stands at each place of a copy, counted row by row."""
+    """The cell of the picture at each place of a copy, counted row by row."""
     cells = torch.arange(rows * cols).view(rows, cols)
     if copy >= 4:
         if rows != cols:
@@ -39,7 +39,7 @@ def cell_order(rows: int, cols: int, copy: int) -> Tensor:
 
 
 def action_in(copy: int, action: int) -> int:
-    """What an action of the picture as it is looks like in a copy."""
+    """The action of a copy that is ``action`` in the original picture."""
     row, col = STEPS[action]
     if copy >= 4:
         row, col = col, row
@@ -48,12 +48,12 @@ def action_in(copy: int, action: int) -> int:
 
 @lru_cache(maxsize=8)
 def action_table(copies: int) -> Tensor:
-    """``action_in`` of the first so many copies: [copies, 4]."""
+    """``action_in`` of the first copies: [copies, 4]."""
     return torch.tensor([[action_in(copy, action) for action in range(len(STEPS))] for copy in range(copies)])
 
 
 def count(augmentations: int, rows: int, cols: int) -> int:
-    """How many of the augmentations keep the shape of a picture of so many cells."""
+    """Number of the augmentations that keep the shape of a picture of rows x cols cells."""
     return augmentations if rows == cols else min(augmentations, 4)
 
 
@@ -83,7 +83,7 @@ def _moved(blocks: Tensor, axis: int, copy: int) -> Tensor:
 
 
 class Copies:
-    """How many augmented copies a batch of z has, and what actions look like in each."""
+    """The augmented copies of a batch of z, and actions in the frame of each."""
 
     def __init__(self, z: Tensor) -> None:
         self.count = z.shape[1] if z.ndim == 3 else 0

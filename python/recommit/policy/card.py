@@ -63,7 +63,7 @@ def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
 
 
 def _example(name: str) -> str:
-    """What makes a puzzle that a policy was trained on, of a name such as sliding-3x3, or sliding."""
+    """The expression for a puzzle that a policy was trained on, by a name such as sliding-3x3, or sliding."""
     task, _, size = name.partition("-")
     kind = registry.puzzle(task)
     rows, cols = map(int, size.split("x")) if size else kind.usual.size
@@ -72,7 +72,7 @@ def _example(name: str) -> str:
 
 
 def upload(folder: Path, repo: str) -> Upload:
-    """What goes to a hub of a saved policy: its files, and its page."""
+    """The upload of a saved policy: its files, and its page."""
     weights = sorted(folder.glob("*.safetensors"))
     hashes = {path.name: file_sha256(path) for path in weights}
     return Upload(repo, "model", folder, {"README.md": card(verified.values(folder, "config.json"), repo, hashes)})

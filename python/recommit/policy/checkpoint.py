@@ -51,17 +51,17 @@ if TYPE_CHECKING:
 FORMAT = 1
 #: Of config.json.
 FIELDS = {"policy": dict, "backbone": dict.fromkeys(("source", "dtype", "fingerprint"), str)}
-#: Of a backbone: where it lies in the policy's folder, or that whoever reads the policy says it; others are ``LISTED``.
+#: The source of a backbone that lies in the policy's folder; others are ``LISTED``, or ``GIVEN`` by the reader.
 WHOLE = "backbone"
 _COMMIT = re.compile(r"([0-9a-f]{40})?")
-#: What a backbone's weights may be kept in.
+#: Types of a backbone's stored weights.
 DTYPES = ("float32", "bfloat16", "float16")
 #: Values of each tensor that a fingerprint reads.
 SAMPLE = 4096
 
 
 class Parts(Protocol):
-    """What of a policy is saved; ``CommitPolicy`` has it."""
+    """The parts of a ``CommitPolicy`` that are saved."""
 
     config: PolicyConfig
     backbone: Backbone
@@ -127,26 +127,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     return folder
 
 
-def save_compact(policy: Parts, folder: Path) -> Path:
-    """Save a policy with its weights in half precision. It is rounded itself before, so that what is read again is it
-    to the bit; it computes in the precision that it had."""
-    parts = (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model)
-    with torch.no_grad():
-        for part in parts:
-            for parameter in () if part is None else part.parameters():
-                parameter.copy_(parameter.half())
-    policy.known_fingerprint = ""
-    save_policy(policy, folder)
-    listed = verified.digests(folder)
-    for name in listed:
-        if name.endswith(".safetensors"):
-            halves = {key: tensor.half() for key, tensor in read_weights(folder / name).items()}
-            replace(Files(), folder / name, save(halves, metadata={"format": "pt"}))
-    verified.seal(Files(), folder, listed)
-    return folder
-
-
-#: What files of a policy end in; its pages for people, which may be edited, end otherwise.
+#: Suffixes of the files of a policy; its pages for people, which may be edited, have others.
 _ENDINGS = (".json", ".safetensors", ".jinja", ".txt")
 
 
@@ -304,7 +285,7 @@ def check_shapes(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tenso
     """Refuse weights of which names or shapes are others."""
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
-        raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} that nobody asked for")
+        raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} too many")
     for name, tensor in weights.items():
         if tensor.shape != wanted[name].shape:
             raise ValueError(f"{path}: expected {name} of shape {tuple(wanted[name].shape)}, got {tuple(tensor.shape)}")

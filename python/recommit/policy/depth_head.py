@@ -1,23 +1,29 @@
-"""The depth head: how many actions to commit to. One linear map from what the policy says of an observation to the
-logits of the depths; ``recommit.policy.config.FEATURES`` lists what it may read, and it may have a hidden layer. Which
-actions these are is for ``action_decoder.py``.
+"""The depth head and its input: how many actions to commit to.
+
+``head_inputs`` assembles what the head reads of an observation, the parts that ``recommit.policy.config.FEATURES``
+lists; the head is one linear map from it to the logits of the depths, or has a hidden layer. Which actions these are is
+for ``action_decoder.py``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from recommit.policy.augmentations import likeliest
 from recommit.policy.config import PLAN_LENGTH, HeadConfig, feature_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.policy.config import PolicyConfig
+    from recommit.policy.vision import Vision
     from recommit.prices import Prices
+    from recommit.puzzles.puzzle import Puzzle
 
 
 class DepthHead(nn.Linear):
@@ -44,6 +50,48 @@ class DepthHead(nn.Linear):
     def from_hidden(self, sums: Tensor) -> Tensor:
         """Logits of the depths from the sums of the hidden layer [batch, config.hidden]."""
         return super().forward(F.gelu(sums, approximate=self._gelu))
+
+
+class Observer(Protocol):
+    """The parts of a ``CommitPolicy`` that the input is made of."""
+
+    config: PolicyConfig
+    decoder: Any
+    world_model: Any
+    vision: Vision
+
+    def task_index(self, task: Puzzle) -> int: ...
+
+
+def head_inputs(
+    policy: Observer,
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    z: Tensor,
+    scores: Tensor | None = None,
+    remaining: NDArray[np.integer] | None = None,
+    decoder: nn.Module | None = None,
+) -> Tensor:
+    """The depth head's input for states with this z: the parts of its ``features`` in their order.
+
+    ``scores`` are the logits of the greedy plans, decoded here if there are none; no gradient goes through them, nor
+    through the world model.
+    """
+    config, mean = policy.config, z.mean(dim=1) if z.ndim == 3 else z
+    if config.head.features == "z":
+        return mean
+    parts = [mean] if config.head.reads("z") else []
+    with torch.no_grad():
+        if scores is None:
+            scores = (decoder or policy.decoder)(z, None, policy.task_index(task))[1]
+        if config.head.reads("confidence"):
+            parts.append(confidence(scores.detach().float().log_softmax(-1)))
+        if config.head.reads("world-model"):
+            plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
+            parts.append(policy.world_model(policy.vision.kinds(task, states), plans, config.depths))
+        if config.head.reads("conditions"):
+            parts.append(conditions(remaining, config.prices, len(z)).to(z.device))
+    return torch.cat([part.to(z.dtype) for part in parts], dim=-1)
 
 
 def confidence(logs: Tensor) -> Tensor:

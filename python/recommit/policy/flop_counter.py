@@ -1,4 +1,4 @@
-"""What a piece of work costs: floating-point operations, and the most bytes that its tensors take at one time.
+"""The cost of a piece of work: floating-point operations, and the most bytes that its tensors take at one time.
 
 Both are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas
 are those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on

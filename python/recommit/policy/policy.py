@@ -18,13 +18,12 @@ from torch import Tensor, nn
 
 from recommit import checks
 from recommit.policy.action_decoder import ActionDecoder
-from recommit.policy.augmentations import likeliest
 from recommit.policy.backbones.backbone import find_backbone, load_backbone
 from recommit.policy.backbones.conv import ConvBackbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import PASS, PolicyConfig
-from recommit.policy.depth_head import DepthHead, conditions, confidence
+from recommit.policy.depth_head import DepthHead, head_inputs
 from recommit.policy.lora import add_lora
 from recommit.policy.tensors import to_device, to_host
 from recommit.policy.vision import PromptCache, Vision
@@ -202,38 +201,6 @@ class CommitPolicy(nn.Module):
         z = self.backbone.z_at(features, self.prompts_cache.of(task, shape, 1), to_device(places, features.device))
         return z.to(self.depth_head.weight.dtype)
 
-    def head_inputs(
-        self,
-        z: Tensor,
-        index: int,
-        scores: Tensor | None = None,
-        decoder: nn.Module | None = None,
-        cells: Tensor | None = None,
-        remaining: NDArray[np.integer] | None = None,
-    ) -> Tensor:
-        """What the depth head is given, the parts of its ``features`` in their order. ``cells`` are those of the
-        pictures, for a world model; no gradient goes through ``scores`` of greedy plans."""
-        mean, decoder, reads = z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder, self.config.head.reads
-        if self.config.head.features == "z":
-            return mean
-        parts = [mean] if reads("z") else []
-        with torch.no_grad():
-            scores = decoder(z, None, index)[1] if scores is None else scores
-            if reads("confidence"):
-                parts.append(confidence(scores.detach().float().log_softmax(-1)))
-            if reads("world-model"):
-                plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
-                parts.append(self._expected(cells, plans))
-            if reads("conditions"):
-                parts.append(conditions(remaining, self.config.prices, len(z)).to(z.device))
-        return torch.cat([part.to(z.dtype) for part in parts], dim=-1)
-
-    def _expected(self, cells: Tensor | None, plans: Tensor) -> Tensor:
-        if self.world_model is None or cells is None:
-            raise ValueError("cells: expected what the pictures show, for a head that reads a world model, got none")
-        result: Tensor = self.world_model(cells, plans, self.config.depths)
-        return result
-
     def forward(
         self,
         task: Puzzle,
@@ -249,9 +216,7 @@ class CommitPolicy(nn.Module):
         z, index = self.encode(task, states, remaining), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., :-1]
-        logits = depth_head(
-            self.head_inputs(z, index, decoder=decoder, cells=self.vision.kinds(task, states), remaining=remaining)
-        )
+        logits = depth_head(head_inputs(self, task, states, z, None, remaining, decoder))
         conditions = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
             return logits, decoder(z, previous, index, conditions)
@@ -301,9 +266,7 @@ class CommitPolicy(nn.Module):
     ) -> ActedDepths:
         z, index = self.encode(task, states, remaining), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
-        logits = self.depth_head(
-            self.head_inputs(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states), remaining=remaining)
-        )
+        logits = self.depth_head(head_inputs(self, task, states, z, greedy and greedy[1], remaining))
         if noise is not None:
             logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
         chosen = to_device(np.array(self.config.depths), z.device)[logits.argmax(dim=-1)]
@@ -327,15 +290,15 @@ class CommitPolicy(nn.Module):
         z, index = self.encode(task, batch, remaining), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
-            head_inputs = self.head_inputs(z, index, scores, cells=self.vision.kinds(task, batch), remaining=remaining)
+            inputs = head_inputs(self, task, batch, z, scores, remaining)
             actions, scores = plan[:, None].expand(-1, len(depths), -1), scores[:, None]
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
             planned = [self.decoder.plans(z, index, depths=each) for each in conditions]
-            head_inputs = self.head_inputs(z, index)
+            inputs = head_inputs(self, task, batch, z)
             actions, scores = (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
-        logits = self.depth_head(head_inputs).float()
-        arrays = to_host(head_inputs.float(), logits, actions.byte(), scores.float().softmax(-1))
+        logits = self.depth_head(inputs).float()
+        arrays = to_host(inputs.float(), logits, actions.byte(), scores.float().softmax(-1))
         return single(PlannedDepths(*arrays), one)
 
     @property

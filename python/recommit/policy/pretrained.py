@@ -54,7 +54,7 @@ def unknown(name: str | Path, kind: str = "a run or of a saved policy") -> Value
 
 
 def card(name: str) -> dict[str, Any]:
-    """How a policy of the package was made, and what it reaches."""
+    """The card of a policy of the package: its making and its figures."""
     if name not in (known := names()):
         raise ValueError(f"policy: expected one of {', '.join(known)}, got {name}")
     return verified.values(FOLDER / name, CARD, CARD_FIELDS)

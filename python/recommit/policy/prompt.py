@@ -14,7 +14,7 @@ IMAGE = "{image}"
 
 
 class Markers(NamedTuple):
-    """What a family of backbones writes around a picture, and for each of its tokens."""
+    """Text of a family of backbones around a picture, and for each of its tokens."""
 
     before: str
     token: str

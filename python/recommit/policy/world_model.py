@@ -46,9 +46,9 @@ class WorldModel(nn.Module):
         self.config = config
         width, kinds = config.width, config.kinds
         widths = (kinds + ACTIONS, width, width, kinds)
-        #: What an action does.
+        #: The effect of an action.
         self.moves = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in pairwise(widths))
-        #: How far it is.
+        #: The distance to the goal.
         self.entry = nn.Conv2d(kinds, width, 3, padding=1)
         self.blocks = nn.ModuleList(ResidualCells(width) for _ in range(config.blocks))
         self.hidden = nn.Linear(config.rows * config.cols * width, 256)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from recommit import _core, checks
+from recommit.puzzles import walks
 from recommit.puzzles.puzzle import Instances, Puzzle, Usual
 from recommit.puzzles.solutions import UNKNOWN
-from recommit.puzzles.walks import TRIES, TRIES_SEARCHED, BoardWalks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,8 +120,7 @@ class Sliding(Puzzle):
         checks.choice("generator", generator, self.generators)
         how: dict[str, Any] = {"seed": seed, "start": start, "threads": threads, "progress": progress}
         if generator != "uniform":
-            walks = self._walks(length, plain=generator == "walk")
-            states, lengths = walks.generate(count, seed, start, threads, progress)
+            states, lengths = walks.boards(self, self._walked(length), count, plain=generator == "walk", **how)
         elif length is not None:
             window = checks.window(length, 1, LONGEST)
             states, lengths = self.core.generate_exact(*self.shape, count, shortest=window[0], longest=window[1], **how)
@@ -131,16 +130,15 @@ class Sliding(Puzzle):
             lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
         return Instances(self.task, self.named(generator), seed, start, states, lengths)
 
-    def _walks(self, length: int | tuple[int, int] | None, *, plain: bool) -> BoardWalks:
+    def _walked(self, length: int | tuple[int, int] | None) -> tuple[int, int]:
+        """The window of lengths that walks of this shape can have."""
         if length is None:
             raise ValueError("length: expected one for a generator that walks, got None")
         low, high = checks.window(length, 1, LONGEST)
-        if (counts := self.counts_by_length) is None:
-            return BoardWalks(self, low, high, plain, TRIES_SEARCHED)
-        farthest = len(counts) - 1
+        farthest = LONGEST if (counts := self.counts_by_length) is None else len(counts) - 1
         if low > farthest:
             raise ValueError(f"length: expected 1..{farthest} for {self.size_name} boards, got {low}..{high}")
-        return BoardWalks(self, low, min(high, farthest), plain, TRIES)
+        return low, min(high, farthest)
 
     def population(self) -> tuple[States, NDArray[np.int32]]:
         """All boards but the solved one, nearest first, and their lengths; up to ten cells."""

@@ -7,7 +7,6 @@ the distribution of plain rejection, which takes half a million walks for a 3x3 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -62,78 +61,79 @@ def thresholds(rows: int, cols: int, length: int, *, plain: bool) -> NDArray[np.
     return result
 
 
-@dataclass(frozen=True)
-class BoardWalks:
-    """Boards of one shape, with lengths drawn evenly from a window; ``tries`` walks at most are made for each."""
+def boards(
+    task: Puzzle,
+    window: tuple[int, int],
+    count: int,
+    seed: int,
+    start: int,
+    *,
+    plain: bool,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[States, NDArray[np.int32]]:
+    """Board i is the end of the first accepted walk of stream ``start + i``, and how long that is; lengths are drawn
+    evenly from the window."""
+    states, lengths = np.empty((count, *task.shape), np.uint8), np.empty(count, np.int32)
+    for first in range(0, count, BLOCK):
+        number = np.uint64(start) + np.arange(first, min(first + BLOCK, count), dtype=np.uint64)
+        block = slice(first, first + len(number))
+        stream = rng.streams(seed, rng.Purpose.WALK, number)
+        lengths[block] = window[0] + rng.below(rng.draw(stream, 0), window[1] - window[0] + 1)
+        for length in np.unique(lengths[block]).tolist():
+            place = np.flatnonzero(lengths[block] == length)
+            bounds = thresholds(*task.shape, length, plain=plain)
+            states[first + place] = _accepted(task, length, bounds, stream[place], number[place], threads)
+        if progress is not None:
+            progress(first + len(number))
+    return states, lengths
 
-    task: Puzzle
-    shortest: int
-    longest: int
-    plain: bool
-    tries: int
 
-    def generate(
-        self, count: int, seed: int, start: int, threads: int | None, progress: Callable[[int], None] | None
-    ) -> tuple[States, NDArray[np.int32]]:
-        """Board i is the end of the first accepted walk of stream ``start + i``, and how long that is."""
-        states, lengths = np.empty((count, *self.task.shape), np.uint8), np.empty(count, np.int32)
-        for first in range(0, count, BLOCK):
-            number = np.uint64(start) + np.arange(first, min(first + BLOCK, count), dtype=np.uint64)
-            block = slice(first, first + len(number))
-            stream = rng.streams(seed, rng.Purpose.WALK, number)
-            lengths[block] = self.shortest + rng.below(rng.draw(stream, 0), self.longest - self.shortest + 1)
-            for length in np.unique(lengths[block]).tolist():
-                place = np.flatnonzero(lengths[block] == length)
-                states[first + place] = _Walker(self, length, threads).boards(stream[place], number[place])
-            if progress is not None:
-                progress(first + len(number))
-        return states, lengths
+def _accepted(
+    task: Puzzle,
+    length: int,
+    bounds: NDArray[np.float64],
+    stream: NDArray[np.uint64],
+    number: NDArray[np.uint64],
+    threads: int | None,
+) -> States:
+    """The first accepted walk of every stream; it does not depend on how many are tried at once."""
+    result, most = np.empty((len(stream), *task.shape), np.uint8), TRIES if task.counts_by_length else TRIES_SEARCHED
+    open_, tried = np.arange(len(stream)), 0
+    while len(open_) and tried < most:
+        many = max(1, min(AT_ONCE // len(open_), tried or 1))
+        attempt = np.tile(np.arange(tried, tried + many), len(open_))
+        walks = _ends(task.shape, length, bounds, np.repeat(stream[open_], many), attempt)
+        accepted = (task.distance(walks, threads=threads) == length).reshape(len(open_), many)
+        hit = accepted.any(axis=1)
+        result[open_[hit]] = walks.reshape(-1, many, *task.shape)[hit, accepted[hit].argmax(axis=1)]
+        open_, tried = open_[~hit], tried + many
+    if len(open_):
+        raise ValueError(
+            f"length: expected one that walks on {task.size_name} boards reach, got {length} "
+            f"(instance {number[open_[0]]} met none in {most:,} walks)"
+        )
+    return result
 
 
-class _Walker:
-    """Walks of one length on one shape."""
-
-    def __init__(self, wanted: BoardWalks, length: int, threads: int | None) -> None:
-        self.task, self.tries, self.length, self.threads = wanted.task, wanted.tries, length, threads
-        self.thresholds = thresholds(*self.task.shape, length, plain=wanted.plain)
-        self.neighbours = neighbours(*self.task.shape)
-        cells = self.task.shape[0] * self.task.shape[1]
-        self.goal = (np.arange(1, cells + 1) % cells).astype(np.uint8)
-
-    def boards(self, stream: NDArray[np.uint64], number: NDArray[np.uint64]) -> States:
-        """The first accepted walk of every stream; it does not depend on how many are tried at once."""
-        result = np.empty((len(stream), *self.task.shape), np.uint8)
-        open_, tried = np.arange(len(stream)), 0
-        while len(open_) and tried < self.tries:
-            many = max(1, min(AT_ONCE // len(open_), tried or 1))
-            walks = self._walks(np.repeat(stream[open_], many), np.tile(np.arange(tried, tried + many), len(open_)))
-            accepted = self._accepted(walks).reshape(len(open_), many)
-            hit = accepted.any(axis=1)
-            result[open_[hit]] = walks.reshape(-1, many, *self.task.shape)[hit, accepted[hit].argmax(axis=1)]
-            open_, tried = open_[~hit], tried + many
-        if len(open_):
-            raise ValueError(
-                f"length: expected one that walks on {self.task.size_name} boards reach, got {self.length} "
-                f"(instance {number[open_[0]]} met none in {self.tries:,} walks)"
-            )
-        return result
-
-    def _accepted(self, walks: States) -> NDArray[np.bool_]:
-        result: NDArray[np.bool_] = self.task.distance(walks, threads=self.threads) == self.length
-        return result
-
-    def _walks(self, stream: NDArray[np.uint64], attempt: NDArray[np.int64]) -> States:
-        """Where each walk ends. Move m of attempt a is draw 1 + a * length + m; draw 0 chose the length."""
-        count, cells = len(stream), len(self.goal)
-        flat = np.tile(self.goal, count)
-        base = np.arange(count) * cells
-        blank, last = np.full(count, cells - 1), np.full(count, NONE)
-        for move in range(self.length):
-            uniform = rng.uniform(stream, 1 + attempt * self.length + move)
-            bound = self.thresholds[self.length - 1 - move, blank, last]
-            last = (uniform[:, None] >= bound[:, :3]).sum(axis=1)
-            target = self.neighbours[blank, last]
-            flat[base + blank] = flat[base + target]
-            blank = target
-            flat[base + blank] = 0
-        return flat.reshape(count, *self.task.shape)
+def _ends(
+    shape: tuple[int, int],
+    length: int,
+    bounds: NDArray[np.float64],
+    stream: NDArray[np.uint64],
+    attempt: NDArray[np.int64],
+) -> States:
+    """Where each walk ends. Move m of attempt a is draw 1 + a * length + m; draw 0 chose the length."""
+    count, cells, to = len(stream), shape[0] * shape[1], neighbours(*shape)
+    flat = np.tile((np.arange(1, cells + 1) % cells).astype(np.uint8), count)
+    base = np.arange(count) * cells
+    blank, last = np.full(count, cells - 1), np.full(count, NONE)
+    for move in range(length):
+        uniform = rng.uniform(stream, 1 + attempt * length + move)
+        bound = bounds[length - 1 - move, blank, last]
+        last = (uniform[:, None] >= bound[:, :3]).sum(axis=1)
+        target = to[blank, last]
+        flat[base + blank] = flat[base + target]
+        blank = target
+        flat[base + blank] = 0
+    return flat.reshape(count, *shape)

@@ -4,7 +4,6 @@ shown, which of them first."""
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,36 +25,8 @@ if TYPE_CHECKING:
 
 #: Letters of packed episodes that a page may hold.
 ROOM = 2_000_000
-
-
-@dataclass(frozen=True)
-class Opening:
-    """The instance that is shown first, the agent beside the first one, and the rule of the choice in words."""
-
-    instance: int
-    other: Agent
-    rule: str
-
-
-def opening(folder: Folder) -> Opening | None:
-    """The instance on which adaptive depth is best seen: with the most different depths, then the fewest observations,
-    of those that the first agent solves and the other does not, if there are any. None where nobody is beside it."""
-    other, rows = shown_beside(folder), next(iter(folder.decisions(folder.first)), None)
-    if other is None or rows is None or not len(rows):
-        return None
-    count = int(folder.spec["instances"])
-    taken = np.unique(np.stack([rows.instance, rows.depth.astype(np.int32)]), axis=1)[0]
-    depths, observations = np.bincount(taken, minlength=count), np.bincount(rows.instance, minlength=count)
-    solved, beaten = (folder.values(a, folder.widest, "solved") > 0.5 for a in (folder.first, other))
-    kinds = (
-        (solved & ~beaten, f"{folder.first.words} solves and “{other.words}” does not"),
-        (solved, f"{folder.first.words} solves"),
-        (np.ones(count, np.bool_), "were played"),
-    )
-    members, words = next((np.flatnonzero(kind), words) for kind, words in kinds if kind.any())
-    first = members[np.lexsort((members, observations[members], -depths[members]))[0]]
-    rule = f"Shown first: of those that {words}, the most different depths, then the fewest observations."
-    return Opening(int(first), other, rule)
+#: Place among the kinds: the first agent solves what the best fixed depth does not; the next is what others do not.
+AHEAD = 3
 
 
 def shown_beside(folder: Folder) -> Agent | None:
@@ -100,12 +71,16 @@ def choose(kinds: NDArray[np.int64], length: NDArray[np.int64], count: int) -> l
     return sorted(taken)
 
 
-def with_opening(chosen: list[int], first: Opening | None, kinds: NDArray[np.int64]) -> list[int]:
-    """The same with the instance that is shown first, in place of another of its kind, or of the last."""
-    if first is None or first.instance in chosen:
-        return chosen
-    same = [i for i in chosen if kinds[i] == kinds[first.instance]]
-    return sorted({*chosen, first.instance} - {(same or chosen)[-1]})
+def opening(folder: Folder, kinds: NDArray[np.int64], chosen: list[int]) -> int:
+    """The place of the instance that is shown first: the most different depths, of those that the first agent solves
+    and others do not."""
+    rows, count = next(iter(folder.decisions(folder.first)), None), len(kinds)
+    if rows is None or not len(rows):
+        return 0
+    taken = np.unique(np.stack([rows.instance, rows.depth.astype(np.int32)]), axis=1)[0]
+    different = np.bincount(taken, minlength=count)
+    ahead = (kinds == AHEAD).astype(int) * 2 + (kinds == AHEAD + 1)
+    return max(range(len(chosen)), key=lambda place: (ahead[chosen[place]], different[chosen[place]], -place))
 
 
 def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | None:
@@ -115,10 +90,9 @@ def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | No
         return None
     names, kinds = strata(folder)
     length = np.array(folder.instances["length"], np.int64)
-    first = opening(folder)
     while True:
-        chosen = with_opening(choose(kinds, length, count), first, kinds)
-        packed = _packed(folder, played, names, kinds, chosen, first)
+        chosen = choose(kinds, length, count)
+        packed = _packed(folder, played, names, kinds, chosen)
         size = len(json.dumps(packed, separators=(",", ":")))
         if size <= room or count <= 1:
             return packed
@@ -131,11 +105,11 @@ def _packed(
     names: list[str],
     kinds: NDArray[np.int64],
     chosen: list[int],
-    first: Opening | None,
 ) -> dict[str, Any]:
     columns, shape = folder.instances, folder.shape or (0, 0)
     depths = possible_depths([rows for _, rows, _ in played])
-    beside = (i for i, (agent, _, _) in enumerate(played) if first and agent is first.other)
+    other = shown_beside(folder)
+    beside = (i for i, (agent, _, _) in enumerate(played) if agent is other)
     return {
         "task": folder.task,
         "rows": shape[0],
@@ -147,8 +121,7 @@ def _packed(
         "causes": list(CAUSES),
         "kinds": names,
         "other": next(beside, min(1, len(played) - 1)),
-        "open": chosen.index(first.instance) if first else 0,
-        "rule": first.rule if first else "",
+        "open": opening(folder, kinds, chosen),
         "agents": [{"label": a.label, "words": a.words, "depth": a.depth, "seeds": seeds} for a, _, seeds in played],
         "instances": [
             {"n": i, "id": str(columns["id"][i]), "kind": int(kinds[i]), "state": columns["state"][i].hex()}

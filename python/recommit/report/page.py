@@ -161,8 +161,7 @@ def viewer(packed: dict[str, Any] | None) -> Html:
         f"{len(packed['instances'])} of {packed['of']:,} puzzles, of every kind, with the {packed['budget']} budget. "
         "Agents that sample their depths are shown with one seed."
     )
-    rule = tag("p", packed["rule"], class_="quiet rule") if packed.get("rule") else Html()
-    return joined(rule, Html(asset("viewer.html")), tag("p", many, class_="quiet"))
+    return joined(Html(asset("viewer.html")), tag("p", many, class_="quiet"))
 
 
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
-from recommit.runs.launch import LaunchOptions
+from recommit.reproduce.launch import Fleet, visible
 
 
 @dataclass(frozen=True)
-class ReproduceOptions(LaunchOptions):
+class ReproduceOptions:
     """Which preset is reproduced, where, and on which machines.
 
     Args:
         out: The folder for everything; needed unless show.
         preset: demo (minutes), laptop (hours), h200, paper, qwen7b, or a YAML file.
+        jobs: Processes of this machine, side by side.
+        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (default: runs in this machine's
+            processes).
+        gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
+        launcher: What starts a Python module on every rank, also of several machines, such as "srun python -m" in a
+            SLURM job, or "deepspeed --hostfile hosts --module" (default: torchrun on this machine).
+        device: cpu, cuda, or auto (default: that of the recipe).
     """
 
     out: Path | None = None
     preset: str = "demo"
-    jobs: int = field(default=2, kw_only=True)
+    jobs: int = 2
+    gpus: int | None = None
+    gpus_per_run: int | None = None
+    launcher: str = ""
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise ValueError(f"jobs: expected at least 1, got {self.jobs}")
+        gpus, each = self.gpus or 0, self._each
+        if self.gpus is not None or self.gpus_per_run or self.launcher:
+            if gpus < 1:
+                raise ValueError(f"gpus: expected at least 1 where runs are launched, got {self.gpus or 'none'}")
+            if each < 1 or gpus % each or (self.launcher and each != gpus):
+                expected = f"{gpus}, since a launcher has one run at a time" if self.launcher else "a divisor"
+                raise ValueError(f"gpus-per-run: expected {expected} with --gpus {gpus}, got {each}")
+
+    @property
+    def _each(self) -> int:
+        return self.gpus or 1 if self.gpus_per_run is None else self.gpus_per_run
+
+    def fleet(self, *, elsewhere: bool = False) -> Fleet:
+        """What commands may use. ``elsewhere``: to be shown, on a machine that need not have the GPUs."""
+        device = self.device or ""
+        if self.gpus is None:
+            return Fleet(((),) * self.jobs, device=device)
+        here = not (elsewhere or self.launcher or device == "cpu")
+        names = visible(self.gpus) if here else tuple(map(str, range(self.gpus)))
+        slots = tuple(names[begin : begin + self._each] for begin in range(0, self.gpus, self._each))
+        return Fleet(slots, tuple(shlex.split(self.launcher)), device)

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.data.options import BuildOptions
 from recommit.evaluate.options import EvaluateOptions
-from recommit.graph.options import GraphBuildOptions, GraphScoreOptions, GraphShowOptions
+from recommit.graph.options import GraphBuildOptions, GraphScoreOptions
 from recommit.report.options import ReportOptions
-from recommit.runs.jobs import Job
 from recommit.storage import recipe_text, schema, verified
 from recommit.storage.recipe_text import brief
 from recommit.train import config
@@ -32,8 +31,6 @@ from recommit.train.options import GrpoOptions, HeadOptions, SftOptions, WorldMo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from recommit.runs.launch import LaunchOptions
 
 #: What a preset may call: the options of each verb, and the one that comes without a flag.
 VERBS: dict[str, tuple[type[Any], str]] = {
@@ -44,7 +41,6 @@ VERBS: dict[str, tuple[type[Any], str]] = {
     "train head": (HeadOptions, "graph"),
     "graph build": (GraphBuildOptions, "run"),
     "graph score": (GraphScoreOptions, "graph"),
-    "graph show": (GraphShowOptions, "graph"),
     "evaluate": (EvaluateOptions, "run"),
     "report": (ReportOptions, "eval"),
 }
@@ -65,7 +61,7 @@ TEXT = {
 #: Flags that run a file, or send something: not even with a path inside the folder.
 REFUSED = ("reward", "rule", "run_code", "push", "hub", "send", "wandb", "trackio", "engine")
 #: Paths that are written.
-OUTPUTS = ("out", "page", "figures")
+OUTPUTS = ("out", "figures")
 _FOLDER = "recipes/reproduce"
 
 
@@ -84,11 +80,6 @@ class Line:
     options: Any
     out: Path
     inputs: tuple[Path, ...]
-
-    def job(self, root: Path, said: LaunchOptions) -> Job:
-        """To be run, with what the call says of every command."""
-        words = (*self.verb.split(), *self.words, *said.said(self.verb))
-        return Job(self.out.relative_to(root).as_posix(), words, self.out, self.inputs)
 
     @property
     def config(self) -> Any:

@@ -22,17 +22,6 @@ def pareto(points: Mapping[Key, tuple[float, float]]) -> list[Key]:
     return front
 
 
-def hypervolume(points: Mapping[str, tuple[float, float]], most: float) -> float:
-    """Mean over action allowances 0..``most`` of the best solve rate that needs no more actions."""
-    total, best, reached = 0.0, 0.0, 0.0
-    for solve_rate, actions in (points[name] for name in pareto(points)):
-        if actions >= most:
-            break
-        total += best * (actions - reached)
-        best, reached = max(best, solve_rate), actions
-    return (total + best * (most - reached)) / most
-
-
 def undominated(budget: int, actions: float, depths: tuple[int, ...]) -> list[int]:
     """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend
     more."""

@@ -18,6 +18,7 @@ from recommit import rng
 from recommit.graph.build import exact_distance, run_directly
 from recommit.graph.episodes import turns
 from recommit.policy.config import PASS
+from recommit.policy.depth_head import head_inputs
 from recommit.policy.tensors import log_prob, to_device, to_host
 from recommit.rollout.trace import Proposals, Trace, joined
 
@@ -108,8 +109,8 @@ class Actor:
         (rows, count, _), length = uniform.shape, self.policy.config.plan_length
         many = len(self.policy.config.depths)
         z, index = self.policy.encode(self.task, states, remaining), self.policy.task_index(self.task)
-        cells = self.policy.vision.kinds(self.task, states)
-        logits = self.policy.depth_head(self.policy.head_inputs(z, index, cells=cells, remaining=remaining)).float()
+        inputs = head_inputs(self.policy, self.task, states, z, remaining=remaining)
+        logits = self.policy.depth_head(inputs).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
         own = to_device(np.array(self.policy.config.depths), z.device)
@@ -152,7 +153,10 @@ def rollout(
         rows = np.arange(len(who))
         states[who], distance[who] = part.after[rows, chosen], part.after_distance[rows, chosen]
         over[who] = part.solved[rows, chosen] | (end_when_lost & (distance[who] < 0))
-    return joined(parts) if parts else Trace.none(starts, candidates, actor.policy.config)
+    if not parts:  # nothing to decide, on any rank
+        none = np.zeros(0, np.int64)
+        parts = [_decide(actor, starts[:0], distance[:0], none, none, none.astype(np.uint64), candidates)]
+    return joined(parts)
 
 
 def _decide(

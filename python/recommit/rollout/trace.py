@@ -57,23 +57,6 @@ class Trace:
     def __len__(self) -> int:
         return len(self.states)
 
-    @classmethod
-    def none(cls, starts: NDArray[np.uint8], count: int, policy: PolicyConfig) -> Self:
-        """No decisions, from states like ``starts``; see ``Proposals.none``."""
-        numbers, distances = np.zeros(0, np.int64), np.zeros((0, count), np.int32)
-        return cls(
-            starts[:0],
-            distances[:, 0],
-            numbers,
-            numbers,
-            Proposals.none(count, policy),
-            np.zeros((0, count, *starts.shape[1:]), np.uint8),
-            distances,
-            distances,
-            distances,
-            distances.astype(np.bool_),
-        )
-
     def progress(self, per: str) -> NDArray[np.int32]:
         """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all
         after it; per commitment, one that ends in such a state counts 0 as a whole."""

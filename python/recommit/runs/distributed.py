@@ -1,10 +1,9 @@
-"""The processes of one run, whichever launcher started them, and ports at which they meet."""
+"""The processes of one run, whichever launcher started them."""
 
 from __future__ import annotations
 
 import atexit
 import os
-import socket
 import sys
 import warnings
 from dataclasses import dataclass, field
@@ -16,19 +15,11 @@ import torch
 from recommit.policy.config import PASS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from numpy.typing import NDArray
 
 T = TypeVar("T")
 #: Variables of a launcher, and SLURM's names for them.
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
-#: Below the ports that systems give to connections of their own accord.
-_PORTS = range(20_000, 32_000)
-#: How many ports a process reserves: the last ones, longer than any launcher needs until it listens.
-_MOST = 64
-#: Descriptors, closed at the end of the process.
-_reserved: list[int] = []
 
 
 @dataclass(frozen=True)
@@ -141,46 +132,9 @@ def announce(environment: Any) -> None:
                 'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) MASTER_PORT=29500'
             )
         environment.setdefault("MASTER_PORT", "29500")
-    for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"), ("MASTER_ADDR", "127.0.0.1")):
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    for name, value in alone.items():  # the system finds a port
         environment.setdefault(name, value)
-    if "MASTER_PORT" not in environment:
-        environment["MASTER_PORT"] = str(free_port())
-
-
-def free_port(taken: Collection[int] = ()) -> int:
-    """A port without a listener, reserved for this process until it is used."""
-    for port in _PORTS:
-        if port not in taken and _reserve(port):
-            return port
-    raise OSError(f"expected a free port of {_PORTS.start}..{_PORTS.stop - 1}, got none")
-
-
-def _reserve(port: int) -> bool:
-    """Keep a free port by a name that Linux gives to one process at a time, and takes back at its end."""
-    if not sys.platform.startswith("linux"):
-        return _is_free(port)
-    name = socket.socket(socket.AF_UNIX)
-    try:
-        name.bind(f"\0recommit-port-{port}")
-    except OSError:
-        name.close()
-        return False
-    if not _is_free(port):  # only now: a probe would be in the way of whoever reserved it
-        name.close()
-        return False
-    _reserved.append(name.detach())
-    if len(_reserved) > _MOST:
-        os.close(_reserved.pop(0))
-    return True
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True
 
 
 def arguments(words: list[str]) -> list[str]:

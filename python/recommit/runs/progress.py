@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from typing_extensions import Self
-
-
-#: Prefix of progress lines, where several runs write to one terminal.
-_WHOSE = ContextVar("_WHOSE", default="")
-
-
-@contextmanager
-def named(run: str) -> Iterator[None]:
-    """Begin lines of progress with the run's name."""
-    token = _WHOSE.set(f"{run}: ")
-    try:
-        yield
-    finally:
-        _WHOSE.reset(token)
 
 
 class Interrupt:
@@ -96,11 +81,11 @@ class Progress:
         return True
 
     def write(self, line: str) -> None:
-        say(_WHOSE.get() + line, over=self.live, end="" if self.live else "\n")
+        say(line, over=self.live, end="" if self.live else "\n")
 
     def say(self, text: str) -> None:
         if not self.quiet:
-            say(_WHOSE.get() + text, over=self.live)
+            say(text, over=self.live)
 
 
 def clock(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Child processes that answer: one JSON line in for each request, one JSON line out.
 
 Nothing is pickled and nothing is forked. A child is gone as soon as its standard input ends, so that a killed command
-leaves nobody working behind.
+leaves no process behind.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Children:
 
     Args:
         module: whose ``main`` calls ``serve``.
-        count: at most so many.
+        count: processes at most.
         about: the first line that each of them reads.
         doing: what a child was doing with a request when it died, for a sentence.
         settings: environment variables besides those of this process.

@@ -1,4 +1,4 @@
-"""What can go wrong with a data folder, one class per thing a caller could do about it."""
+"""Failures of work on a folder, one class per remedy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Unavailable(DataError, ImportError):
 
 
 class WrongFolder(DataError, ValueError):
-    """The path cannot be the folder: a file, no permission, somebody else's files in it, or another run's."""
+    """The path cannot be the folder: a file, no permission, foreign files in it, or another run's."""
 
     exit_status = 2
 
@@ -130,10 +130,10 @@ def refuse_missing(extra: str, *modules: str) -> None:
 
 
 def is_missing(module: str) -> bool:
-    """Can it not be imported? Nothing is imported to find out."""
+    """True if the module cannot be imported; nothing is imported to find out."""
     try:
         return find_spec(module) is None
     except ImportError:
         return True
-    except ValueError:  # it is there, and nobody knows from where
+    except ValueError:  # it is there, without a file
         return False

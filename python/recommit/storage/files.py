@@ -102,7 +102,7 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
 
     It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any
     moment and after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on
-    as it is, but what the system says of the temporary name is said of ``path``.
+    as it is, but the system's complaint about the temporary name names ``path``.
     """
     files, target = files or Files(), Path(path)
     safe_open.refuse_devices(target)
@@ -141,7 +141,7 @@ def _making(path: Path, kind: str) -> Iterator[None]:
 
 
 def temporary_name(path: Path) -> Path:
-    """A name beside ``path`` that nobody can foresee, for what will take its place."""
+    """An unforeseeable name beside ``path``, for the file that will take its place."""
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, "expected a file, got a folder", str(path))
     return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY}")
@@ -164,7 +164,7 @@ def make_folders(files: Files, path: Path) -> None:
 
 
 def own_folder(path: Path) -> None:
-    """Refuse a link in the place of a folder within ours: what is swept and written there might be somebody's."""
+    """Refuse a link in the place of a folder within ours: the files behind it are foreign."""
     if path.is_symlink():
         raise errors.WrongFolder(f"{path}: expected a folder, got a link")
 
@@ -179,7 +179,7 @@ def refuse_links(folder: Path, *, links: bool = False) -> None:
             raise errors.WrongFolder(f"{path}: expected a file, got something else")
 
 
-#: What ``temporary_name`` gives, and what safetensors calls a file that it writes: nobody's own are called like that.
+#: Names by ``temporary_name``, and of files that safetensors is writing: no file of a user has such a name.
 _UNFORESEEN = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(TEMPORARY)}|\.tmp[0-9A-Za-z]{{6}}")
 
 

@@ -1,4 +1,4 @@
-"""Folders on a model hub: nothing is sent unless somebody says so, and a local folder can stand in for the hub."""
+"""Folders on a model hub: nothing is sent unless that is asked for, and a local folder can stand in for the hub."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unreachable(what: str, name: str | Path, error: Exception) -> ValueError:
 
 @dataclass(frozen=True)
 class Upload:
-    """What goes to a repository: files of a folder, and texts that are written for it alone."""
+    """The upload to a repository: files of a folder, and texts that are written for it alone."""
 
     repo: str
     kind: Kind

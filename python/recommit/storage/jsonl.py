@@ -90,7 +90,7 @@ class JsonLines:
 
 
 class NoLines(JsonLines):
-    """What a rank that is not the main process writes to: it forgets every record, and touches no disk."""
+    """The log of a rank that is not the main process: it forgets every record, and touches no disk."""
 
     def __enter__(self) -> Self:
         return self

@@ -33,7 +33,7 @@ class Lock:
 
     def __init__(self, folder: Path, patience: float = 60.0, *, work: str = "build") -> None:
         self.path, self.work = folder / NAME, work
-        #: How long to wait for the workers of a dead holder to end.
+        #: Seconds to wait for the workers of a dead holder to end.
         self.patience = patience
         self.descriptor = -1
 
@@ -92,7 +92,7 @@ class Lock:
 
 
 def _kernel_lock(descriptor: int) -> bool | None:
-    """Did we get it; None where the file system has no such locks."""
+    """True if it was free; None where the file system has no such locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -117,7 +117,7 @@ class _Holder(NamedTuple):
 
 
 def _read(path: Path) -> _Holder | None:
-    """Who wrote the file; None if nobody did, or not to the end."""
+    """The holder in the file; None if it was not written, or not to the end."""
     try:
         text = safe_open.content(path).decode("ascii")
         pid, boot, host, *work = text.split(maxsplit=3)

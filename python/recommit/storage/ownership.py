@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: So many differences are named, and so many characters of a value.
+#: Differences that are named at most, and characters of a value.
 SHOWN, LONGEST = 4, 60
 _REMEDY = "; take another --out, or the flags of before"
 
@@ -23,7 +23,7 @@ def check(folder: Path, before: Any, now: Any) -> None:
 
 
 def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
-    """Refuse a folder with somebody's files, and what is no folder, before ``work`` begins.
+    """Refuse a folder with foreign files, and what is no folder, before ``work`` begins.
 
     One of ours holds one of the ``marks``; hidden files do not count, nor do digests: they may be all that a command
     that was killed has written.
@@ -41,7 +41,7 @@ def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
 
 
 def differences(before: Any, now: Any, name: str = "") -> list[str]:
-    """Which fields differ, with both values; a field that is not there is like one without a value."""
+    """The fields that differ, with both values; a field that is not there is like one without a value."""
     if isinstance(before, dict) and isinstance(now, dict):
         keys = sorted(before.keys() | now.keys())
         each = (differences(before.get(key), now.get(key), f"{name}.{key}".lstrip(".")) for key in keys)

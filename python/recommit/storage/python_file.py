@@ -1,4 +1,4 @@
-"""Files of Python that a command is given: programs of whoever wrote them, run only where the caller says so."""
+"""Files of Python among the arguments of a command: foreign programs, run only where the caller asks for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def definition(argument: str, path: Path, name: str, *, trusted: bool) -> Any:
-    """What is called ``name`` in a file of Python; None if nothing is. ``argument`` is named where that fails."""
+    """The object ``name`` of a file of Python, None if there is none. ``argument`` is named where that fails."""
     if not trusted:
         raise ValueError(
             f"{argument}: expected --run-code beside it, since {path} is a program that would run here, got none"

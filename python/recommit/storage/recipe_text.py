@@ -74,7 +74,7 @@ def _apart(value: Any) -> Any:
 
 
 def _plainly(step: Callable[..., Any], *arguments: Any) -> Any:
-    """What a step of the library gives, which also has errors of its parts: of a date that is none, of long numbers."""
+    """The result of a step of the library, which has errors of its parts too: of wrong dates, of long numbers."""
     try:
         return step(*arguments)
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
@@ -116,7 +116,7 @@ def _count(node: Any, counts: dict[int, int], above: tuple[int, ...]) -> int:
 
 
 def _refuse_twice(names: list[str]) -> None:
-    """Refuse a name that is there twice: the last value would count, and whoever reads the first is misled."""
+    """Refuse a name that is there twice: the last value would count, and the first mislead its reader."""
     name, often = next(iter(Counter(names).most_common(1)), ("", 1))
     if often > 1:
         raise ValueError(f"expected every name once, got {brief(name)} {often} times")

@@ -43,7 +43,7 @@ def reading(path: str | os.PathLike[str], buffering: int = -1) -> IO[bytes]:
 
 
 def content(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """All bytes of a file, of at most so many: holes take no room on a disk, and would fill the memory."""
+    """All bytes of a file of at most ``most``: holes take no room on a disk, and would fill the memory."""
     with reading(path) as file:
         if 0 <= most < (size := os.fstat(file.fileno()).st_size):
             raise NotAFile(errno.EINVAL, f"expected at most {most:,} bytes, got {size:,}", os.fspath(path))
@@ -63,7 +63,7 @@ def refuse_devices(path: str | os.PathLike[str]) -> None:
         raise NotAFile(errno.EINVAL, "expected a file, got a link among the devices", os.fspath(path))
     try:
         here, there = os.lstat(path).st_mode, Path(path).stat().st_mode
-    except OSError:  # nothing is there, or whoever makes the file learns what is wrong
+    except OSError:  # nothing is there, or making the file will fail
         return
     leads_elsewhere = stat.S_ISLNK(here) and not stat.S_ISREG(there) and not stat.S_ISDIR(there)
     if stat.S_ISCHR(here) or stat.S_ISBLK(here) or leads_elsewhere:

@@ -35,9 +35,9 @@ def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe", *,
     found = {}
     for field in fields:
         if field.name in values:
-            hint, path, default = hints[field.name], f"{name}.{field.name}".lstrip("."), field.default_factory
-            nested = dataclasses.is_dataclass(hint) and default is not dataclasses.MISSING
-            found[field.name] = convert(hint, values[field.name], path, base=default() if nested else None)  # type: ignore[misc]
+            path, default = f"{name}.{field.name}".lstrip("."), field.default_factory
+            own = None if default is dataclasses.MISSING else default()
+            found[field.name] = convert(hints[field.name], values[field.name], path, base=own)
     return cls(**found) if base is None else dataclasses.replace(base, **found)
 
 

@@ -66,7 +66,7 @@ def _lenient() -> None:
 
 
 def unread() -> bool:
-    """Has whoever read what is written gone, as ``head`` does? Then the rest goes nowhere."""
+    """True if the reader of the output has gone, as ``head`` does; then the rest goes nowhere."""
     remaining = [stream for stream in (sys.stdout, sys.stderr) if _left(stream)]
     for stream in remaining:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -76,7 +76,7 @@ def unread() -> bool:
 
 
 def _left(stream: TextIO) -> bool:
-    """Is it a pipe without a reader? Where that cannot be asked, no."""
+    """True for a pipe that is known to have no reader."""
     try:
         pipe = select.poll()
         pipe.register(stream.fileno(), 0)
@@ -86,7 +86,7 @@ def _left(stream: TextIO) -> bool:
 
 
 class StatusLine:
-    """One line on standard error that says how far long work is.
+    """One line on standard error with the progress of long work.
 
     It stays one line on a terminal; elsewhere each text is a line of its own, or nothing where ``terminal_only``; and
     ``quiet`` says nothing at all.

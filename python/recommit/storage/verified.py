@@ -93,7 +93,7 @@ _WORDS = {
 
 
 def parsed(path: Path, data: bytes) -> Any:
-    """What the JSON of a file says."""
+    """The value in the JSON of a file."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -101,7 +101,7 @@ def parsed(path: Path, data: bytes) -> Any:
 
 
 def alike(one: Any, other: Any, slack: float = 1e-9) -> bool:
-    """Are plain values the same, but for the last digits of numbers? Processors add up in other orders."""
+    """True if plain values are the same but for the last digits of numbers: processors add up in other orders."""
     if type(one) is not type(other):
         return False
     if isinstance(one, float):

@@ -1,7 +1,4 @@
-"""Training: warm start (``sft``), GRPO (``grpo``), depth heads on frozen plans (``heads``, ``baselines``), families of
-runs, engines.
+"""Training: warm start (``sft``), GRPO (``grpo``), depth heads on frozen plans (``heads``), engines.
 
-Needs the extra ``train``. Nothing here is imported before it is asked for.
+Needs the extra ``train``.
 """
-
-from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a training run is made of: frozen dataclasses that check themselves, read from recipes, saved with the run.
+"""The configuration of a training run: frozen dataclasses that check themselves, read from recipes, saved with the run.
 
 A recipe is a YAML file with a section per stage; ``load`` makes a configuration of one, with changes as ``--set`` has
 them.
@@ -18,7 +18,7 @@ from recommit.policy.backbones.backbone import GIVEN, LISTED
 from recommit.policy.config import MAX_REMAINING, MOST_ACTIONS, PLAN_LENGTH, PolicyConfig
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
-from recommit.storage.schema import check, listed, mapping, parse
+from recommit.storage.schema import check, listed, mapping, parse, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def is_named(backbone: str) -> bool:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What is trained: a backbone, and the heads on it."""
+    """The backbone, and the heads on it."""
 
     #: One of ``policy.backbones.backbone.LISTED``; for weights from nothing ``random:NAME``
     #: (``policy.backbones.random_init`` has the names), ``conv:small`` or ``conv:base``; or ``given``, which ``recommit
@@ -89,7 +89,7 @@ class OptimConfig:
 
 @dataclass(frozen=True)
 class TargetConfig:
-    """What is imitated in a state."""
+    """Targets of imitation in a state."""
 
     #: ``soft``: the probability of all optimal actions together is raised; ``hard``: that of the one on the path.
     kind: Literal["soft", "hard"] = "soft"
@@ -102,46 +102,45 @@ class TargetConfig:
     weighting: Literal["action", "sample"] = "action"
     #: Mirror and turn states at random, where the puzzle allows it.
     augment: bool = False
-    #: Sokoban, with a backbone that reads cells (``conv:``): plans of the player on so many other cells of each state
+    #: Sokoban, with a backbone that reads cells (``conv:``): plans of the player on this many other cells of each state
     #: are imitated too, from the same pass. A level's table has their labels for next to nothing.
     dense: int = 0
     #: DAgger: the share of a step's states that the policy itself has come to, in episodes that begin at states of the
     #: data, sampled, of at most ``budget`` commitments; 0: states of the data alone.
     dagger: float = 0.0
-    #: A policy that is told the remaining decisions (``show_budget``) is told 1 to so many, drawn evenly: no path says
+    #: The most remaining decisions that a policy with ``show_budget`` reads, drawn evenly from 1 on: no path says
     #: how many.
     budget: int = 15
 
     def __post_init__(self) -> None:
         check("targets", self, budget=1, dense=0, dagger=0)
-        if self.dagger > 1:
-            raise ValueError(f"targets.dagger: expected a share, 0..1, got {self.dagger}")
-        if self.budget > MAX_REMAINING:
-            raise ValueError(f"targets.budget: expected at most {MAX_REMAINING}, got {self.budget}")
-        if not all(1 <= depth <= MOST_ACTIONS for depth in self.depths):
-            raise ValueError(f"targets.depths: expected numbers 1..{MOST_ACTIONS}, got {self.depths}")
-        if self.augment and self.paths == "dataset":
-            raise ValueError(
-                "targets.augment: expected paths: resample (a mirrored state has another path), got dataset"
-            )
-        if self.dagger and self.paths == "dataset":
-            raise ValueError(
-                "targets.dagger: expected paths: resample (no data has a path of such states), got dataset"
-            )
+        data, within = self.paths == "dataset", all(1 <= depth <= MOST_ACTIONS for depth in self.depths)
+        refuse(
+            (self.dagger > 1, "targets.dagger", "a share, 0..1", self.dagger),
+            (self.budget > MAX_REMAINING, "targets.budget", f"at most {MAX_REMAINING}", self.budget),
+            (not within, "targets.depths", f"numbers 1..{MOST_ACTIONS}", self.depths),
+            (
+                data and self.augment,
+                "targets.augment",
+                "paths: resample (a mirrored state has another path)",
+                "dataset",
+            ),
+            (data and self.dagger, "targets.dagger", "paths: resample (no data has a path of such states)", "dataset"),
+        )
 
     def of(self, policy: PolicyConfig) -> Self:
         """With the depths of a policy where none is named. What does not go with its plans is refused: beyond eight
         actions nothing may be left out unseen."""
-        length, depths = policy.plan_length, self.depths or policy.depths
-        if max(depths) > length:
-            raise ValueError(f"targets.depths: expected numbers 1..{length}, as long as plans are, got {depths}")
-        if length > PLAN_LENGTH and depths[1:] and length not in depths:
-            raise ValueError(f"targets.depths: expected {length} among them, the deepest of H, got {depths}")
-        if length > PLAN_LENGTH and self.paths == "dataset":
-            raise ValueError(
-                f"targets.paths: expected resample for plans of {length} actions, since data has {PLAN_LENGTH} of each "
-                "path, got dataset (--set targets.paths=resample)"
-            )
+        length, depths, told = policy.plan_length, self.depths or policy.depths, policy.decoder.depth_conditioning
+        long, deepest = length > PLAN_LENGTH, f"{length} among them, the deepest of H"
+        drawn = f"resample for plans of {length} actions, since data has {PLAN_LENGTH} of each path"
+        unseen, data = depths[1:] and length not in depths, "dataset (--set targets.paths=resample)"
+        refuse(
+            (max(depths) > length, "targets.depths", f"numbers 1..{length}, as long as plans are", depths),
+            (long and unseen, "targets.depths", deepest, depths),
+            (long and self.paths == "dataset", "targets.paths", drawn, data),
+            (self.dense and told != "none", "targets.dense", "0 for plans that are told their depth", self.dense),
+        )
         return dataclasses.replace(self, depths=depths)
 
 
@@ -187,7 +186,7 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """What computes gradients and steps the optimizer."""
+    """The engine of gradients and optimizer steps."""
 
     #: ``plain``: one process of PyTorch. ``deepspeed``: as many ranks as the launcher starts.
     kind: Literal["plain", "deepspeed"] = "plain"
@@ -200,8 +199,7 @@ class EngineConfig:
 
     def __post_init__(self) -> None:
         check("engine", self)
-        if self.kind == "plain" and self.offload:
-            raise ValueError("engine.kind: expected deepspeed with engine.offload, got plain")
+        refuse((self.kind == "plain" and self.offload, "engine.kind", "deepspeed with engine.offload", "plain"))
 
 
 @dataclass(frozen=True)
@@ -267,7 +265,7 @@ def folder() -> Any:
 
 
 def section(recipe: str | Path, *names: str) -> dict[str, Any]:
-    """What a recipe says of a stage, or of a part of one; empty if it says nothing."""
+    """A stage of a recipe, or a part of one; empty if absent."""
     whole = _whole(recipe)
     if not isinstance(whole, dict):
         got = type(whole).__name__
@@ -299,7 +297,4 @@ def _whole(recipe: str | Path) -> Any:
 
 def plain(config: Any) -> dict[str, Any]:
     """JSON values of a configuration."""
-    result: dict[str, Any] = dataclasses.asdict(
-        config, dict_factory=lambda pairs: {name: value for name, value in pairs if not callable(value)}
-    )
-    return result
+    return dataclasses.asdict(config)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def place_of(config: ModelConfig, folder: RunDirectory, team: Team, given: str | Path | None) -> tuple[Path, str]:
     """Where the configured backbone lies, downloaded if need be, and its commit. A run that goes on keeps its commit,
-    whatever has been uploaded since. Random weights lie in the run, where ``new_policy`` makes them."""
+    also after a newer upload. Random weights lie in the run, where ``new_policy`` makes them."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
     before = begun.get("model", {}).get("backbone")
@@ -66,7 +66,7 @@ def new_policy(
 
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
-    """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
+    """The run's own copy of the policy it starts from, so that it can go on without the other run."""
     own = folder.folder / "init"
     if team.is_main_process and (not own.is_dir() or not (folder.checkpoints.any() or same_files(own, init))):
         temporary = folder.folder / ".init.tmp"
@@ -95,7 +95,7 @@ def _copy_backbone(policy: Path, run: Path) -> None:
 
 
 def _refuse_links(policy: Path) -> None:
-    """A copy of a link is what it leads to: somebody's own file, or a device without an end."""
+    """Refuse what is no file: a copy of a link would be its target, a private file or an endless device."""
     for path in sorted(policy.rglob("*")):
         if path.is_symlink():
             raise WrongFolder(f"init: expected files, got a link: {path}; copy what it leads to")
@@ -118,12 +118,12 @@ def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
 
 
 def same_files(own: Path, init: str | Path) -> bool:
-    """Is ``own`` a copy of a policy, or of one that has gone since?"""
+    """True if ``own`` is a copy of a policy, or the policy has gone since."""
     return not pretrained.find(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
 
 
 def described(policy: CommitPolicy, team: Team) -> str:
-    """How much of a policy is trained, and where: how a run introduces itself."""
+    """Number and place of a policy's trained parameters, in a sentence."""
     trained = [parameter for parameter in policy.parameters() if parameter.requires_grad]
     whole = sum(numel(parameter) for parameter in policy.parameters())
     lora = [n for n, p in policy.backbone.model.named_parameters() if p.requires_grad and "lora_" in n]
@@ -152,7 +152,7 @@ def recipes(init: str | Path, out: Path) -> list[DataSpec]:
 
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
-    """Those that ``tasks`` names; all of them, if there is one puzzle, whatever its sizes."""
+    """The specs that ``tasks`` names; without names all sizes of the one puzzle."""
     choices = ", ".join(set_names(specs))
     for task in tasks:
         if not of_tasks(specs, (task,)):

@@ -57,7 +57,7 @@ def parameter_groups(policy: CommitPolicy, config: OptimConfig) -> list[Paramete
 
 
 def lr_schedule(config: OptimConfig, step: int) -> float:
-    """What the learning rates are multiplied with in step ``step`` = 0, 1, ..."""
+    """The factor of all learning rates in step ``step`` = 0, 1, ..."""
     warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
     remaining = max(0.0, 1.0 - step / config.steps)
     if config.schedule == "linear":

@@ -1,4 +1,4 @@
-"""What ``recommit train`` is asked for: a dataclass per verb. Light to import."""
+"""Flags of ``recommit train``: a dataclass per verb. Light to import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """What every run takes.
+    """Flags of every run.
 
     Args:
         recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
@@ -57,7 +57,7 @@ class TrainOptions:
         return () if self.anyway else tasks(self.recipe)
 
     def _changes(self, **own: Any) -> dict[str, Any]:
-        """What the flags change in a stage of the recipe, by path."""
+        """Changes of the flags to a stage of the recipe, by path."""
         values = {
             "optim.steps": self.steps,
             "run.seed": self.seed,
@@ -72,7 +72,7 @@ class TrainOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SftOptions(TrainOptions):
-    """What imitation takes besides.
+    """Further flags of imitation.
 
     Args:
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them; not needed
@@ -81,7 +81,7 @@ class SftOptions(TrainOptions):
             not count.
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3; OWNER/NAME, or OWNER/NAME@COMMIT), or
             random: and a name (tiny, small, 7b), or conv:small or conv:base (default: that of the recipe). A run that
-            is resumed, and whatever plays its policy, needs the same place again.
+            is resumed, and every use of its policy, needs the same place again.
     """
 
     data: tuple[Path, ...] = ()
@@ -107,7 +107,7 @@ class SftOptions(TrainOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GrpoOptions(TrainOptions):
-    """What GRPO takes besides.
+    """Further flags of GRPO.
 
     Args:
         init: A run to start from (its best policy), or a saved policy (then with --data); not needed with show.

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from torch.profiler import record_function
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.validation import ValidationTask
 
-#: So many steps in a row whose gradient is not finite end a run.
+#: Steps in a row without a finite gradient that end a run.
 PATIENCE_WITH_NAN = 10
 #: What state.json has of a run of any kind.
 SAVED: verified.Fields = {
@@ -84,16 +84,6 @@ class TrainerState:
     best: dict[str, Any] = field(default_factory=dict)
 
 
-class Resumes(Protocol):
-    """What a checkpoint holds as plain values."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Where it is."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Back to there."""
-
-
 class Meter:
     """The pace of a run, and what the steps since the last log line found."""
 
@@ -108,7 +98,7 @@ class Meter:
         self._states += states
 
     def take(self) -> list[dict[str, float]]:
-        """What the steps since the last call found."""
+        """Measurements of the steps since the last call."""
         steps, self.steps = self.steps, []
         return steps
 
@@ -130,7 +120,7 @@ class Trainer(ABC):
     policy: CommitPolicy
     engine: Engine
     #: Of this rank alone, going on from step to step; a rank that was not there before begins with none.
-    episodes: Sequence[Resumes] = ()
+    episodes: Sequence[Any] = ()
     #: Empty without validation.
     validation_tasks: list[ValidationTask]
     #: Open while it runs.
@@ -155,18 +145,18 @@ class Trainer(ABC):
 
     @abstractmethod
     def _introduction(self) -> str:
-        """What is trained on what."""
+        """Trained parameters and data, in a sentence."""
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint must hold of the subclass."""
+        """The subclass's part of a checkpoint."""
 
     @abstractmethod
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Back to ``state_dict``."""
 
     def _measure(self, task: ValidationTask) -> dict[str, Any]:
-        """How good the policy is in one puzzle."""
+        """The policy's validation in one puzzle."""
         return validation.measure(self.policy, task, self.engine)
 
     def close(self) -> None:
@@ -257,10 +247,10 @@ class Trainer(ABC):
     @property
     @abstractmethod
     def tokens(self) -> float:
-        """What the language model reads of a state, on average."""
+        """Tokens that the language model reads per state, on average."""
 
     def _times(self) -> dict[str, Any]:
-        """What depends on the machine, since the last line."""
+        """Times of the machine since the last line."""
         return {}
 
     def _due(self) -> bool:
@@ -306,8 +296,8 @@ class Trainer(ABC):
         )
 
     def _update_best_and_prune(self, newest: Checkpoint) -> None:
-        """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and
-        again when a run goes on, since the last one may have died between the two."""
+        """Update ``best.json`` and delete old checkpoints: after every save, and on resume, since a crash may have come
+        between the two."""
         if not self.team.is_main_process:
             return
         policy = f"checkpoints/step-{self.state.best['step']:08d}/policy"

@@ -137,7 +137,7 @@ def of_variant(
 
 
 def _own_agent(graph: PolicyGraph, variant: Variant) -> Chooser:
-    """What chooses the depths of a variant, greedily where it has a head."""
+    """The chooser of a variant's depths, greedy where it has a head."""
     if variant.depth:
         return always(graph, variant.depth)
     return head(graph) if variant.head else sampled(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
+import random
 import threading
 import time
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit import rng
 from recommit.zero_shot import messages, transport
-from recommit.zero_shot.endpoints import find
 from recommit.zero_shot.ledger import GaveUp, Unusable
 from recommit.zero_shot.messages import Completion
 from recommit.zero_shot.secret import Key, clean
 from recommit.zero_shot.transport import Address
 
 if TYPE_CHECKING:
-    from recommit.zero_shot.endpoints import Endpoint
     from recommit.zero_shot.game import Observation
-    from recommit.zero_shot.ledger import Ledger, Ticket
-    from recommit.zero_shot.options import ZeroShotOptions
+    from recommit.zero_shot.ledger import Ledger
+    from recommit.zero_shot.options import Endpoint, ZeroShotOptions
 
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
@@ -29,7 +26,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 RETRIES = 5
 #: Characters of what a server says about a failure that are looked at.
 MOST_CHARACTERS = 4096
-#: Nobody is served until something about the call, the key or the account changes.
+#: No request succeeds until something about the call, the key or the account changes; and those that may later.
 _HOPELESS = {401, 402, 403, 404, 405, 410}
 _PASSING = {408, 409, 425, 429}
 
@@ -51,7 +48,7 @@ class StoppableClock:
 
 @dataclass(frozen=True)
 class Server:
-    """Who is asked, at which address, with which key."""
+    """Which endpoint is asked, at which address, with which key."""
 
     endpoint: Endpoint
     address: Address
@@ -61,7 +58,7 @@ class Server:
     def of(cls, options: ZeroShotOptions) -> Server:
         """Find it, and the key in the environment. The key of a company goes to that company's address alone unless
         it is named beside the other address, and no key is sent in the clear to another machine."""
-        endpoint, elsewhere = find(options.model, options.endpoint), options.base_url
+        endpoint, elsewhere = options.server, options.base_url
         if not (elsewhere or endpoint.base):
             raise ValueError(f"base_url: expected an address for the endpoint {endpoint.name}, got none")
         address = Address.parse(elsewhere or endpoint.base)
@@ -78,15 +75,6 @@ class Server:
         if key and address.scheme == "http" and not address.local:
             raise ValueError(f"base_url: expected https, since {key.variable} holds a key, got http")
         return cls(endpoint, address, key)
-
-
-@dataclass(frozen=True)
-class DecisionPlace:
-    """Which decision is asked for."""
-
-    instance: str
-    index: int
-    decision: int
 
 
 @dataclass(frozen=True)
@@ -121,9 +109,6 @@ def of_reply(reply: transport.Reply) -> Failure:
     if 300 <= status < 400:
         return Failure("end", f"http_{status}", "a redirect, which is never followed")
     message, code = messages.complaint(reply.body)
-    if status in (400, 422) and (named := re.findall(r"\b(?:temperature|top_p)\b", message)):
-        message = f"{message[:MOST_CHARACTERS]} (--without {named[-1]} leaves it out)"
-        return Failure("end", f"http_{status}", message)
     verdict: Literal["again", "give up", "end"] = "give up"
     if status in _HOPELESS or code == "insufficient_quota":
         verdict = "end"
@@ -134,57 +119,52 @@ def of_reply(reply: transport.Reply) -> Failure:
 
 
 class Client:
-    """Asks one model. Used by all workers at once; ``options`` leave nothing open."""
+    """Asks one model. Used by all workers at once."""
 
     def __init__(self, options: ZeroShotOptions, server: Server, ledger: Ledger, clock: StoppableClock) -> None:
-        self.options, self.server, self.ledger, self.clock = options, server, ledger, clock
-        limit = {server.endpoint.token_parameter: options.answer_tokens}
-        self.fields: dict[str, Any] = {**options.fields, **options.sampling, **limit}
+        self.model, self.server, self.ledger, self.clock = options.model, server, ledger, clock
+        self.fields: dict[str, Any] = {
+            **options.parameters,
+            server.endpoint.token_parameter: server.endpoint.answer_tokens,
+        }
 
-    def ask(self, shown: Observation, place: DecisionPlace) -> Answer:
-        """The model's answer to an observation."""
-        body = messages.write(self.options.model, shown, self.fields)
+    def ask(self, shown: Observation, place: dict[str, Any]) -> Answer:
+        """The model's answer to an observation; ``place`` says in the log which decision it is for."""
+        body = messages.write(self.model, shown, self.fields)
         for attempt in count(1):
             result = self._once(body, place, attempt)
             if isinstance(result, Answer):
                 return result
             self._go_on(result, attempt)
-            self.clock.sleep(max(self._backoff(attempt, place), result.wait))
+            # Between half and all of a pause that doubles: workers that failed together come back apart.
+            pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), LONGEST_PAUSE) * random.uniform(0.5, 1.0)
+            self.clock.sleep(max(pause, result.wait))
         raise AssertionError("attempts end")
 
-    def _once(self, body: bytes, place: DecisionPlace, attempt: int) -> Answer | Failure:
-        where = {"instance": place.instance, "decision": place.decision, "attempt": attempt}
-        ticket, begin = self.ledger.begin(where), self.clock.now()
+    def _once(self, body: bytes, place: dict[str, Any], attempt: int) -> Answer | Failure:
+        ticket, begin = self.ledger.begin({**place, "attempt": attempt}), self.clock.now()
         result = _without(self._posted(body), self.server.key)
         seconds = round(self.clock.now() - begin, 3)
         if isinstance(result, Failure):
-            self._note(ticket, result, seconds)
+            record = {"kind": result.kind, "said": clean(result.message, self.server.key), "seconds": seconds}
+            self.ledger.failed(ticket, result.charged, record)
             return result
         charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out)
         return Answer(result, ticket.number, charged, attempt, seconds, str(self.server.address))
 
     def _posted(self, body: bytes) -> Completion | Failure:
         """One request and what it came to, in the server's own words."""
-        server, options = self.server, self.options
         try:
-            reply = transport.post(server.address, server.key, body, seconds=options.timeout)
+            reply = transport.post(self.server.address, self.server.key, body)
+            if reply.status != 200:
+                return of_reply(reply)
+            if "json" not in reply.headers.get("content-type", "").lower():
+                return Failure("again", "wrong_content_type", charged=True)
+            return messages.read(reply.body)
         except transport.Broken as broken:
             return Failure("again", broken.kind, charged=broken.sent)
-        if reply.status != 200:
-            return of_reply(reply)
-        if "json" not in reply.headers.get("content-type", "").lower():
-            return Failure("again", "wrong_content_type", charged=True)
-        try:
-            completion = messages.read(reply.body)
         except messages.Malformed as error:
             return Failure("again", "malformed", f"{error}: {messages.complaint(reply.body)[0]}", charged=True)
-        if not options.any_model and not messages.same_model(options.model, completion.model):
-            return Failure("again", "wrong_model", f"answered by {completion.model}", charged=True)
-        return completion
-
-    def _note(self, ticket: Ticket, failure: Failure, seconds: float) -> None:
-        record = {"kind": failure.kind, "said": clean(failure.message, self.server.key), "seconds": seconds}
-        self.ledger.failed(ticket, failure.charged, record)
 
     def _go_on(self, failure: Failure, failures: int) -> None:
         """Raise unless another attempt makes sense."""
@@ -196,12 +176,6 @@ class Client:
             raise GaveUp(what)
         if failures > RETRIES:
             raise GaveUp(f"{what}, {failures} times")
-
-    def _backoff(self, failures: int, place: DecisionPlace) -> float:
-        """Between half and all of a pause that doubles; workers that failed together come back apart."""
-        number = (place.index << 24) + (place.decision << 8) + failures
-        share = float(rng.uniform(rng.streams(0, rng.Purpose.JITTER, number), 0)[0])
-        return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE) * (0.5 + 0.5 * share)
 
 
 def _without(result: Completion | Failure, key: Key) -> Completion | Failure:

@@ -37,26 +37,11 @@ class StopRequested(ZeroShotError):
     """The run was asked to end; no further request is made."""
 
 
+#: Tokens: of a question, and of its answer.
+Tokens = tuple[int, int]
 #: Taken for the tokens of a question until a server has said how many one has. Until then a run with a cap on tokens
 #: has one request under way: what one answer costs is the most that a cap is broken by.
 QUESTION_TOKENS = 4096
-
-
-@dataclass(frozen=True)
-class Caps:
-    """What a run may spend at most; None for no limit."""
-
-    requests: int | None = None
-    tokens: int | None = None
-
-
-@dataclass
-class Spent:
-    """Requests sent, and tokens as the server counts them; where it did not say, the most they can have been."""
-
-    requests: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,37 +49,38 @@ class Ticket:
     """Leave to send one request."""
 
     number: int
-    reserved: tuple[int, int]
+    reserved: Tokens
 
 
 class Ledger:
     """Shared by all workers. A request is sent only if all requests under way fit the caps together, each of them taken
-    for as large as the largest so far."""
+    for as large as the largest so far. ``requests`` and ``tokens`` are the caps, None for no limit."""
 
-    def __init__(self, caps: Caps, log: JsonLines, answer_tokens: int, stop: threading.Event) -> None:
-        self.caps, self.log, self.stop = caps, log, stop
-        self.spent = Spent()
-        #: The largest question and answer so far. No server has said how large a question is while it is 0.
+    def __init__(
+        self, requests: int | None, tokens: int | None, log: JsonLines, answer_tokens: int, stop: threading.Event
+    ) -> None:
+        self.most_requests, self.most_tokens, self.log, self.stop = requests, tokens, log, stop
+        #: Requests sent, and tokens as the server counts them; where it did not say, the most they can have been.
+        self.requests = self.tokens_in = self.tokens_out = 0
+        self._under_way: dict[int, Tokens] = {}
+        #: Of a question (0 until a server has said), and of an answer.
         self._largest = (0, answer_tokens)
-        self._under_way: dict[int, tuple[int, int]] = {}
         self._changed = threading.Condition()
 
     def restore(self, attempts: Iterable[dict[str, Any]], decisions: Iterable[dict[str, Any]]) -> None:
         """Count what earlier starts of the run have spent; a request without any end was lost in a kill, and costs."""
         try:
-            open_: dict[int, tuple[int, int]] = {}
+            open_: dict[int, Tokens] = {}
             for record in attempts:
                 if record["event"] == "sent":
-                    open_[record["number"]] = _pair(record["reserved"])
-                    self.spent.requests += 1
-                elif record["event"] == "failed":
-                    open_.pop(record["number"])
-                    self._charge(_pair(record["charged"]))
+                    open_[record["number"]] = _tokens(record["reserved"])
+                    self.requests += 1
                 else:
-                    raise ValueError(record["event"])
+                    open_.pop(record["number"])
+                    self._charge(_tokens(record["charged"]))
             for record in decisions:
                 open_.pop(record["number"])
-                self._charge(_pair(record["charged"]), record["tokens_in"], record["tokens_out"])
+                self._charge(_tokens(record["charged"]), record["tokens_in"], record["tokens_out"])
         except (KeyError, TypeError, ValueError):
             raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
         for lost in open_.values():
@@ -112,62 +98,54 @@ class Ledger:
         with self._changed:
             if self.stop.is_set():
                 raise StopRequested("no request is made any more")
+            if self.most_requests is not None and self.requests >= self.most_requests:
+                raise CapReached(f"max_requests: {self.most_requests:,} allowed, {self.requests:,} sent")
             reserved = (self._largest[0] or QUESTION_TOKENS, self._largest[1])
-            over = self._over(reserved)
-            if over is not None and (not self._under_way or over.startswith("max_requests")):
-                raise CapReached(over)
-            if over is not None or (self._under_way and self._must_wait()):
-                return None
-            self.spent.requests += 1
-            ticket = Ticket(self.spent.requests, reserved)
+            if self.most_tokens is not None:
+                wanted = sum(map(sum, (reserved, *self._under_way.values()))) + self.tokens_in + self.tokens_out
+                if self._under_way and (wanted > self.most_tokens or self._must_wait()):
+                    return None
+                if wanted > self.most_tokens:
+                    raise CapReached(
+                        f"max_tokens: {self.most_tokens:,} allowed, the next request could make it {wanted:,}"
+                    )
+            self.requests += 1
+            ticket = Ticket(self.requests, reserved)
             self._under_way[ticket.number] = reserved
             self.log.add({"event": "sent", "number": ticket.number, **record, "reserved": list(reserved)})
             return ticket
 
     def _must_wait(self) -> bool:
         """Is the first answer to say how large a question is?"""
-        return not self._largest[0] and self.caps.tokens is not None
+        return not self._largest[0]
 
-    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None) -> tuple[int, int]:
+    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None) -> Tokens:
         """A request got its answer; what it is charged with. The decision's record keeps that."""
         most_in, most_out = ticket.reserved
         charged = (most_in if tokens_in is None else tokens_in, most_out if tokens_out is None else tokens_out)
-        self._charge_ticket(ticket, charged, tokens_in, tokens_out)
+        self._end(ticket, charged, tokens_in, tokens_out)
         return charged
 
     def failed(self, ticket: Ticket, charged: bool, record: dict[str, Any]) -> None:
         """A request failed; ``charged`` if the model may have worked for it."""
         tokens = ticket.reserved if charged else (0, 0)
-        self._charge_ticket(ticket, tokens)
+        self._end(ticket, tokens)
         self.log.add({"event": "failed", "number": ticket.number, **record, "charged": list(tokens)})
 
-    def _charge_ticket(
-        self, ticket: Ticket, charged: tuple[int, int], tokens_in: int | None = None, tokens_out: int | None = None
-    ) -> None:
+    def _end(self, ticket: Ticket, charged: Tokens, *said: int | None) -> None:
         with self._changed:
             del self._under_way[ticket.number]
-            self._charge(charged, tokens_in, tokens_out)
+            self._charge(charged, *said)
             self._changed.notify_all()
 
-    def _charge(self, charged: tuple[int, int], tokens_in: int | None = None, tokens_out: int | None = None) -> None:
+    def _charge(self, charged: Tokens, tokens_in: int | None = None, tokens_out: int | None = None) -> None:
         """Count what a request cost; the tokens are what a server said of it, None where it did not."""
-        self.spent.tokens_in += charged[0]
-        self.spent.tokens_out += charged[1]
+        self.tokens_in += charged[0]
+        self.tokens_out += charged[1]
         self._largest = (max(self._largest[0], tokens_in or 0), max(self._largest[1], tokens_out or 0))
 
-    def _over(self, wanted: tuple[int, int]) -> str | None:
-        """Which cap another request could exceed, with both values."""
-        tokens_in = self.spent.tokens_in + wanted[0] + sum(tokens for tokens, _ in self._under_way.values())
-        tokens_out = self.spent.tokens_out + wanted[1] + sum(tokens for _, tokens in self._under_way.values())
-        caps = self.caps
-        if caps.requests is not None and self.spent.requests >= caps.requests:
-            return f"max_requests: {caps.requests:,} allowed, {self.spent.requests:,} sent"
-        if caps.tokens is not None and tokens_in + tokens_out > caps.tokens:
-            return f"max_tokens: {caps.tokens:,} allowed, the next request could make it {tokens_in + tokens_out:,}"
-        return None
 
-
-def _pair(value: Any) -> tuple[int, int]:
+def _tokens(value: Any) -> Tokens:
     first, second = value
     if not (type(first) is type(second) is int and min(first, second) >= 0):  # less than nothing would lift every cap
         raise ValueError(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -120,14 +119,3 @@ def complaint(body: bytes) -> tuple[str, str]:
         return inner if isinstance(inner, str) else text, ""
     message = inner.get("message")
     return message if isinstance(message, str) else text, str(inner.get("code") or inner.get("type") or "")
-
-
-#: What servers add to the name of a model: a date or number of a version, a revision, a tag.
-_VERSION = re.compile(r"(-\d[\d-]*|[@:].*)?", re.DOTALL)
-
-
-def same_model(model: str, reported: str) -> bool:
-    """Is what the server says it ran what it was asked for? A server that says nothing is believed."""
-    wanted, got = model.casefold(), reported.casefold().removeprefix("models/")
-    names = (wanted, wanted.split("/")[-1])
-    return not reported or any(got.startswith(name) and _VERSION.fullmatch(got[len(name) :]) for name in names)

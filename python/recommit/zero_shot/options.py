@@ -1,19 +1,54 @@
-"""What a zero-shot run is called with, from Python and on the command line. Light to import."""
+"""What a zero-shot run is called with, and the servers and models that are known. Light to import."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from recommit.puzzles.registry import Task
-from recommit.zero_shot.ledger import Caps
 
 #: How every model is asked, as the paper has it.
 SAMPLING = {"temperature": 0.7, "top_p": 0.9}
 #: Fields of a request that this program sets itself.
-_OURS = {"model", "messages", "system", "stream", "n", "temperature", "top_p", "max_tokens", "max_completion_tokens"}
+_OURS = {"model", "messages", "system", "stream", "n", "max_tokens", "max_completion_tokens"}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One kind of server of OpenAI's chat completions."""
+
+    name: str
+    #: Address up to the version; empty if the user must say it.
+    base: str
+    #: Environment variable of the key; a server of one's own may need none.
+    key_variable: str
+    key_needed: bool = True
+    #: By which name it knows the most tokens of an answer, and how many are asked for, hidden thoughts included.
+    token_parameter: str = "max_tokens"
+    answer_tokens: int = 4096
+
+
+_OPENAI = Endpoint("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", token_parameter="max_completion_tokens")
+_ANTHROPIC = Endpoint("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")
+_GEMINI = Endpoint("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY")
+_VLLM = Endpoint("vllm", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", key_needed=False)
+_CUSTOM = Endpoint("custom", "", "RECOMMIT_API_KEY", key_needed=False)
+ENDPOINTS = {each.name: each for each in (_OPENAI, _ANTHROPIC, _GEMINI, _VLLM, _CUSTOM)}
+#: The ten models of the paper. Reasoning models spend their answer's tokens on hidden thoughts first.
+MODELS = {
+    "gpt-5.5-2026-04-23": replace(_OPENAI, answer_tokens=16384),
+    "claude-sonnet-4-6": _ANTHROPIC,
+    "gemini-3.1-pro-preview": replace(_GEMINI, answer_tokens=16384),
+    "OpenGVLab/InternVL3-8B": _VLLM,
+    "OpenGVLab/InternVL3-14B": _VLLM,
+    "OpenGVLab/InternVL3-78B": _VLLM,
+    "Qwen/Qwen2.5-VL-7B-Instruct": _VLLM,
+    "Qwen/Qwen2.5-VL-72B-Instruct": _VLLM,
+    "Qwen/Qwen3-VL-8B-Instruct": _VLLM,
+    "Qwen/Qwen3-VL-32B-Instruct": _VLLM,
+}
 
 
 @dataclass(frozen=True)
@@ -38,12 +73,10 @@ class ZeroShotOptions:
         base_url: Where the server is, up to the version: http://127.0.0.1:8000/v1.
         key_variable: The environment variable that holds the key, if not the usual one. A company's own goes to another
             base_url only if it is named here.
-        without: Of the paper's sampling, what not to send, since the server refuses it: temperature, top_p.
         answer_tokens: Most tokens of one answer, hidden thoughts included.
-        extra: Further fields of the request, as JSON: {"reasoning_effort": "low"}.
-        any_model: Accept answers whatever model the server says it ran.
+        extra: Further fields of the request, as JSON: {"reasoning_effort": "low"}. null leaves out one of the paper's
+            that the server refuses: {"top_p": null}.
         cell: Pixels per cell of the picture.
-        timeout: Seconds that a reply is waited for.
     """
 
     model: str
@@ -61,56 +94,33 @@ class ZeroShotOptions:
     max_tokens: int | None = None
     base_url: str | None = None
     key_variable: str | None = None
-    without: tuple[str, ...] = ()
     answer_tokens: int | None = None
     extra: str = "{}"
-    any_model: bool = False
     cell: int = 56
-    timeout: float = 120.0
 
     def __post_init__(self) -> None:
-        if not self.model or not self.model.isprintable():
-            raise ValueError(f"model: expected a name, got {self.model!r}")
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:
+        for name, low, high in (("workers", 1, 256), ("answer_tokens", 16, 1 << 20)):
+            if (value := getattr(self, name)) is not None and not low <= value <= high:
                 raise ValueError(f"{name}: expected {low}..{high}, got {value}")
-        for name, what in (("size", "rows, or rows and columns"), ("length", "one length, or shortest and longest")):
-            if len(getattr(self, name)) > 2:
-                raise ValueError(f"{name}: expected {what}, got {len(getattr(self, name))} numbers")
-        if unknown := [name for name in self.without if name not in SAMPLING]:
-            raise ValueError(f"without: expected temperature or top_p, got {unknown[0]}")
-        _ = self.fields
+        _ = self.parameters
 
     @property
-    def caps(self) -> Caps:
-        """What the run may spend."""
-        return Caps(self.max_requests, self.max_tokens)
+    def server(self) -> Endpoint:
+        """The endpoint that is named, or where the paper's models are usually found, with the tokens of an answer."""
+        usual, named = MODELS.get(self.model), self.endpoint
+        found = usual if usual is not None and named in (None, usual.name) else ENDPOINTS.get(named or "")
+        if found is None:
+            got = named or f"none, and {self.model} is not one of the paper's"
+            raise ValueError(f"endpoint: expected one of {', '.join(ENDPOINTS)}, got {got}")
+        return replace(found, answer_tokens=self.answer_tokens or found.answer_tokens)
 
     @property
-    def sampling(self) -> dict[str, Any]:
-        """The samplers that are asked for."""
-        return {name: value for name, value in SAMPLING.items() if name not in self.without}
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Further fields of a request."""
+    def parameters(self) -> dict[str, Any]:
+        """Fields of a request beside the question: the paper's sampling and the user's own."""
         try:
             fields = json.loads(self.extra)
         except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict) or _OURS & set(fields):
             raise ValueError(f"extra: expected a JSON object without {', '.join(sorted(_OURS))}, got another text")
-        return fields
-
-
-_RANGES: dict[str, tuple[int, int]] = {
-    "instances": (1, 1 << 20),
-    "budget": (1, 64),
-    "workers": (1, 256),
-    "max_requests": (0, 10**15),
-    "max_tokens": (0, 10**15),
-    "answer_tokens": (16, 1 << 20),
-    "cell": (4, 112),
-    "timeout": (0, 3600),
-}
+        return {name: value for name, value in (SAMPLING | fields).items() if value is not None}

@@ -1,4 +1,8 @@
-"""Episodes: observe, ask, write the answer down, only then act. What is in the journal is never asked again."""
+"""Episodes: observe, ask, write the answer down, only then act. What is in the journal is never asked again.
+
+Episodes are not played in lock step, as by ``graph.episodes.turns``: where a cap ends a run, those that began first are
+finished and count.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from recommit.storage import files
 from recommit.storage.errors import Damaged
 from recommit.zero_shot import parser
-from recommit.zero_shot.client import DecisionPlace
 from recommit.zero_shot.game import Game, Step
 from recommit.zero_shot.parser import Commitment
 
@@ -32,6 +35,8 @@ class Episode:
     steps: list[Step] = field(default_factory=list)
     finished: bool = False
     infra: str | None = None
+    #: Names of models that the server says it ran.
+    models: set[str] = field(default_factory=set)
 
 
 class ModelPlayer:
@@ -41,7 +46,7 @@ class ModelPlayer:
         self,
         spec: ZeroShotSpec,
         instances: Instances,
-        ask: Callable[[Observation, DecisionPlace], Answer],
+        ask: Callable[[Observation, dict[str, Any]], Answer],
         journal: JsonLines,
     ) -> None:
         self.spec = spec
@@ -53,8 +58,8 @@ class ModelPlayer:
         for record in records:
             try:
                 place = (str(record["instance"]), int(record["decision"]))
-                _commitment(record)
-            except (KeyError, TypeError, ValueError):
+                _ = _commitment(record), record["model"].strip()
+            except (KeyError, TypeError, ValueError, AttributeError):
                 raise Damaged("decisions.jsonl: expected records of decisions, got another") from None
             if place in self._recorded:
                 raise Damaged(f"decisions.jsonl: expected one record per decision, got two of {place[0]}, {place[1]}")
@@ -65,7 +70,9 @@ class ModelPlayer:
         game = self.spec.game.of_state(self.instances.states[episode.index])
         episode.steps = game.steps
         while not game.over:
-            game.commit(_commitment(self.decide(episode, game)))
+            record = self.decide(episode, game)
+            episode.models |= {record["model"]} - {""}
+            game.commit(_commitment(record))
         episode.finished = True
 
     def decide(self, episode: Episode, game: Game) -> dict[str, Any]:
@@ -81,12 +88,12 @@ class ModelPlayer:
         return record
 
     def _answered(self, episode: Episode, decision: int, game: Game) -> dict[str, Any]:
-        answer = self.ask(game.observe(), DecisionPlace(episode.instance, episode.index, decision))
+        place = {"instance": episode.instance, "decision": decision}
+        answer = self.ask(game.observe(), place)
         said = answer.completion
         commitment = game.read(said.text, refused=said.refused, cut_off=said.cut_off)
         return {
-            "instance": episode.instance,
-            "decision": decision,
+            **place,
             "outcome": commitment.outcome.value,
             "h": commitment.depth,
             "actions": [parser.ACTIONS[action] for action in commitment.actions],

@@ -21,7 +21,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import files, jsonl, verified
@@ -49,14 +48,13 @@ class ZeroShotRun:
 
     def __init__(self, options: ZeroShotOptions) -> None:
         self.options, self.server = options, Server.of(options)
-        self.spec, key = spec.ZeroShotSpec.of(options, self.server.endpoint), self.server.key
-        if any(key.stands_in(str(each)) for each in (options, self.server.address)):
-            raise ValueError(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
+        self.spec = spec.ZeroShotSpec.of(options)
         self.starts = self.spec.starts()
 
     def run(self, *, quiet: bool = False, clock: StoppableClock | None = None) -> list[dict[str, Any]]:
         """Play what is left; the summary. Whatever ends it early, the folder can be gone on with."""
-        out, disk, clock = self.options.out, files.Files(), clock or StoppableClock()
+        options, disk, clock = self.options, files.Files(), clock or StoppableClock()
+        out = options.out
         files.make_folders(disk, out)
         with Lock(out, work="zero-shot run"):
             files.sweep(disk, out)
@@ -68,13 +66,13 @@ class ZeroShotRun:
                 JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
                 JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
             ):
-                options = self.spec.options
-                ledger = Ledger(options.caps, log, options.answer_tokens or 0, clock.stop)
+                most = self.server.endpoint.answer_tokens
+                ledger = Ledger(options.max_requests, options.max_tokens, log, most, clock.stop)
                 client = Client(options, self.server, ledger, clock)
                 plays = player.ModelPlayer(self.spec, self.starts, client.ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)
-                rows = _Workers(self, plays, client, quiet=quiet).go(self.options.workers)
+                rows = _Workers(self, plays, client, quiet=quiet).go(options.workers)
             if not rows[0]["infra_errors"]:
                 verified.seal(disk, out, SEALED)
             return rows
@@ -86,14 +84,15 @@ def zero_shot(options: ZeroShotOptions, *, quiet: bool = True) -> list[dict[str,
 
 
 class _Workers:
-    """The workers of one start."""
+    """The workers of one start: threads, and none of an executor, which would be waited for where a second Ctrl-C ends
+    everything at once."""
 
     def __init__(self, run: ZeroShotRun, plays: ModelPlayer, client: Client, *, quiet: bool) -> None:
-        self.run, self.player, self.client, self.quiet = run, plays, client, quiet
+        self.run, self.player, self.ledger, self.quiet = run, plays, client.ledger, quiet
         self.stop = client.clock.stop
         starts: Instances = run.starts
         self.episodes = [player.Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
-        self.waiting = deque(self.episodes)
+        self.waiting = iter(self.episodes)
         self.failure: BaseException | None = None
         self._playing, self._strikes, self._ended = 0, 0, 0
         self._done = threading.Event()
@@ -101,18 +100,18 @@ class _Workers:
 
     def go(self, workers: int) -> list[dict[str, Any]]:
         """Play, and write the figures also if that ends early."""
+        self._playing = workers
+        for _ in range(workers):
+            threading.Thread(target=self._work, daemon=True).start()
         try:
-            self._drive([threading.Thread(target=self._work, daemon=True) for _ in range(workers)])
+            self._wait_for_all()
         except BaseException:
             with contextlib.suppress(DataError):  # the first failure is what matters
                 self._write()
             raise
         return self._write()
 
-    def _drive(self, threads: list[threading.Thread]) -> None:
-        self._playing = len(threads)
-        for thread in threads:
-            thread.start()
+    def _wait_for_all(self) -> None:
         try:
             self._wait()
         except KeyboardInterrupt:
@@ -130,7 +129,7 @@ class _Workers:
 
     def _work(self) -> None:
         try:
-            while not self.stop.is_set() and (episode := self._next()) is not None:
+            while not self.stop.is_set() and (episode := next(self.waiting, None)) is not None:
                 self._play(episode)
         except StopRequested:
             pass
@@ -142,10 +141,6 @@ class _Workers:
             if not self._playing:
                 self._done.set()
 
-    def _next(self) -> Episode | None:
-        with self._lock:
-            return self.waiting.popleft() if self.waiting else None
-
     def _play(self, episode: Episode) -> None:
         try:
             self.player.play(episode)
@@ -155,33 +150,23 @@ class _Workers:
             self._strikes = self._strikes + 1 if episode.infra else 0
             self._ended += 1
             strikes, ended = self._strikes, self._ended
-        self._say(f"{ended} of {len(self.episodes)}: {episode.instance} {_ending(episode)}, {self._spent()}")
+        ledger, ending = self.ledger, "solved" if episode.steps and episode.steps[-1].solved else "not solved"
+        spent = f"{ledger.requests:,} requests, {ledger.tokens_in + ledger.tokens_out:,} tokens"
+        ending = "infra error" if episode.infra else ending
+        self._say(f"{ended} of {len(self.episodes)}: {episode.instance} {ending}, {spent}")
         if strikes >= STRIKES:
             raise Unusable(f"{strikes} episodes in a row got no answers, the last: {episode.infra}")
-
-    def _spent(self) -> str:
-        ledger = self.client.ledger
-        tokens = ledger.spent.tokens_in + ledger.spent.tokens_out
-        return f"{ledger.spent.requests:,} requests, {tokens:,} tokens"
 
     def _say(self, text: str) -> None:
         if not self.quiet:
             say(text)
 
     def _write(self) -> list[dict[str, Any]]:
-        out, ledger, disk = self.run.options.out, self.client.ledger, files.Files()
+        out, disk = self.run.options.out, files.Files()
         rooms = self.run.starts.rooms if isinstance(self.run.starts, spec.HeldOutInstances) else None
-        rows = summary.rows(self.run.spec, self.episodes, rooms)
-        for row in rows:
-            row["requests"] = ledger.spent.requests
-            row["tokens_in"], row["tokens_out"] = ledger.spent.tokens_in, ledger.spent.tokens_out
+        spent = {name: getattr(self.ledger, name) for name in ("requests", "tokens_in", "tokens_out")}
+        rows = [row | spent for row in summary.rows(self.run.spec, self.episodes, rooms)]
         lines = "".join(json.dumps(row) + "\n" for row in summary.episode_rows(self.episodes))
         files.replace(disk, out / "episodes.jsonl", lines.encode())
         files.replace(disk, out / "summary.json", (json.dumps(rows, indent=2, allow_nan=False) + "\n").encode())
         return rows
-
-
-def _ending(episode: Episode) -> str:
-    if episode.infra:
-        return "infra error"
-    return "solved" if episode.steps and episode.steps[-1].solved else "not solved"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 #: What may stand in a header's value. Anything else could end the header and begin another.
-_USABLE = re.compile(r"[\x21-\x7e]+")
+_USABLE = re.compile(r"[\x21-\x7e]*")
 #: So many characters in a row are taken for a part of the key; fewer tell little, and occur by chance. Shorter keys are
 #: placeholders of local servers ("EMPTY"), and may well be ordinary words.
 SHARED = 8
@@ -19,19 +19,20 @@ HIDDEN = "[key]"
 
 
 class Key:
-    """The value of an environment variable. Neither its ``repr``, nor a pickle, nor an error shows it."""
+    """The value of an environment variable, empty if there is none. Neither its ``repr``, nor a pickle, nor an error
+    shows it."""
 
     __slots__ = ("__text", "variable")
 
     def __init__(self, text: str, variable: str) -> None:
         self.variable = variable
-        if text and not _USABLE.fullmatch(text):
+        if not _USABLE.fullmatch(text):
             raise ValueError(f"{variable}: expected a key of printable characters without spaces, got another text")
         self.__text = text
 
     @classmethod
     def from_environment(cls, variable: str) -> Key:
-        """The key in a variable; empty if there is none."""
+        """The key in a variable."""
         return cls(os.environ.get(variable, "").strip() if variable else "", variable)
 
     def __bool__(self) -> bool:
@@ -43,22 +44,14 @@ class Key:
 
     def redact(self, text: str) -> str:
         """``text`` without the key and its parts: a server may send back what it was sent."""
-        plain, hidden = _small(text), bytearray(len(text))
-        key = _small(self.__text)
+        plain, key = _small(text), _small(self.__text)
+        hidden = bytearray(len(text))
         for row in {key[i : i + SHARED] for i in range(len(key) - SHARED + 1)}:
-            place = plain.find(row)
-            while place >= 0:
-                hidden[place : place + SHARED] = b"\1" * SHARED
-                place = plain.find(row, place + 1)
-        parts, end = [], 0
-        for found in re.finditer(b"\1+", bytes(hidden)):
-            parts += [text[end : found.start()], HIDDEN]
-            end = found.end()
-        return "".join([*parts, text[end:]])
-
-    def stands_in(self, text: str) -> bool:
-        """Is the whole key in ``text``, as it is?"""
-        return len(self.__text) >= SHARED and self.__text in text
+            for found in re.finditer(b"(?=" + re.escape(row) + b")", plain):
+                hidden[found.start() : found.start() + SHARED] = b"\1" * SHARED
+        for found in reversed(list(re.finditer(b"\1+", hidden))):
+            text = text[: found.start()] + HIDDEN + text[found.end() :]
+        return text
 
     def __repr__(self) -> str:
         return f"<key from {self.variable or 'nowhere'}>"
@@ -75,7 +68,6 @@ def _small(text: str) -> bytes:
 def clean(text: str, key: Key, most: int = 200) -> str:
     """Foreign text for a message or a log: without the key, printable, on one line, short."""
     # The key goes first: cutting could leave a part of it.
-    shown = key.redact(text)[: 8 * most]
-    shown = "".join(c if c.isprintable() and c.isascii() else " " for c in shown)
+    shown = "".join(c if c.isprintable() and c.isascii() else " " for c in key.redact(text)[: 8 * most])
     shown = " ".join(shown.split())
     return shown if len(shown) <= most else shown[:most] + "..."

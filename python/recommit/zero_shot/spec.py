@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.zero_shot.endpoints import Endpoint
     from recommit.zero_shot.options import ZeroShotOptions
 
 FORMAT = 1
@@ -55,11 +54,13 @@ class ZeroShotSpec:
     recipe: DataSpec | None
 
     @classmethod
-    def of(cls, options: ZeroShotOptions, endpoint: Endpoint) -> ZeroShotSpec:
-        """Fill in what is open: the puzzle's and the endpoint's usual."""
+    def of(cls, options: ZeroShotOptions) -> ZeroShotSpec:
+        """Fill in what is open: the usual of the puzzle, or what the data decide."""
         recipe = _recipe(options.data) if options.data else None
-        if recipe is not None:
-            _refuse_beside(recipe, options)
+        if recipe is not None and options.task not in (None, recipe.task):
+            raise ValueError(f"task: expected {recipe.task}, that of the data, got {options.task}")
+        if recipe is not None and options.size:
+            raise ValueError(f"size: expected none beside data, which decides it, got {options.size}")
         game = GameSpec(
             recipe.task if recipe else options.task or "sliding",
             recipe.size if recipe else options.size,
@@ -70,8 +71,7 @@ class ZeroShotSpec:
             cell=options.cell,
             moves=options.moves,
         )
-        limit = options.answer_tokens or endpoint.answer_tokens
-        return cls(replace(options, endpoint=endpoint.name, answer_tokens=limit), game, recipe)
+        return cls(options, game, recipe)
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""
@@ -95,11 +95,9 @@ class ZeroShotSpec:
             played["test_set"] = held_out.name(starts.states)
         run = {
             "model": options.model,
-            "endpoint": options.endpoint,
-            "any_model": options.any_model,
+            "endpoint": options.server.name,
             **asdict(game),
-            "parameters": options.sampling | {"answer_tokens": options.answer_tokens},
-            "extra": options.fields,
+            "parameters": options.parameters | {"answer_tokens": options.server.answer_tokens},
             "data": self.recipe.to_dict() if self.recipe else None,
             "prompts": {each.name: each.sha256 for each in prompts(game.task, game.moves)},
             "played": played,
@@ -122,27 +120,18 @@ def _recipe(folder: Path) -> DataSpec:
     return recipe
 
 
-def _refuse_beside(data: DataSpec, options: ZeroShotOptions) -> None:
-    """Refuse what the data decide."""
-    if options.task not in (None, data.task):
-        raise ValueError(f"task: expected {data.task}, that of the data, got {options.task}")
-    if options.size:
-        raise ValueError(f"size: expected none beside data, which decides it, got {options.size}")
-
-
 def keep(manifest: dict[str, Any], folder: Path) -> None:
     """Write the manifest of a new run, or of one that got no answer yet; else check that the run in ``folder`` has the
     same spec."""
+    ownership.refuse_foreign(folder, (MANIFEST,), "a zero-shot run")
     if (folder / MANIFEST).exists():
         try:
             stored = verified.values(folder, MANIFEST, {"format": int, "run": dict})
         except ValueError as error:
             raise errors.WrongFolder(f"out: expected the manifest of a zero-shot run, got another: {error}") from None
-        if stored["format"] != manifest["format"]:
-            raise errors.WrongFolder(f"out: expected format {manifest['format']}, got {stored['format']} in {folder}")
         if jsonl.read(folder / "decisions.jsonl"):
-            ownership.check(folder, stored["run"], manifest["run"])
+            ownership.check(
+                folder, {"format": stored["format"], **stored["run"]}, {"format": FORMAT, **manifest["run"]}
+            )
             return
-    elif foreign := sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith(".")):
-        raise errors.WrongFolder(f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}")
     files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.results.intervals import share
+from recommit.storage.recipe_text import brief
 from recommit.zero_shot.game import spl
 from recommit.zero_shot.parser import AnswerOutcome
 
@@ -45,40 +46,40 @@ def rows(
     episodes."""
     named = {decisions: name for name, decisions in spec.game.puzzle.budgets(spec.game.size).items()}
     budgets = [spec.game.budget, *sorted((k for k in named if k < spec.game.budget), reverse=True)]
-    return [_row(spec, episodes, rooms, k, named.get(k, str(k))) for k in budgets]
-
-
-def _row(
-    spec: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None, budget: int, name: str
-) -> dict[str, Any]:
     counted = [each for each in episodes if each.finished]
-    played = [each.steps[:budget] for each in counted]
-    count, solved = len(counted), sum(map(_solved, played))
-    theirs = None if rooms is None else rooms[[each.index for each in counted]]
-    within = share(np.array(list(map(_solved, played)), bool), theirs)
-    outcomes = Counter(step.outcome for steps in played for step in steps)
-    depths = Counter(step.depth for steps in played for step in steps if step.depth)
-    return {
-        "agent": spec.options.model,
-        "task": spec.game.task,
-        "budget": name,
-        "decisions": budget,
-        "instances": count,
+    head = {"agent": spec.options.model, "task": spec.game.task}
+    rest = {
+        "instances": len(counted),
         "cell": spec.game.cell,
-        "solved": solved,
-        "solve_rate": solved / count if count else None,
+        "answered_by": sorted(set().union(*(each.models for each in episodes))),
+        "infra_errors": sum(each.infra is not None for each in episodes),
+        "unfinished": sum(not each.finished and each.infra is None for each in episodes),
+    }
+    theirs = None if rooms is None else rooms[[each.index for each in counted]]
+    return [
+        {**head, "budget": named.get(k, str(k)), "decisions": k, **rest, **_figures(counted, k, theirs)}
+        for k in budgets
+    ]
+
+
+def _figures(episodes: list[Episode], budget: int, rooms: NDArray[np.int64] | None) -> dict[str, Any]:
+    played = [each.steps[:budget] for each in episodes]
+    solved = list(map(_solved, played))
+    within = share(np.array(solved, bool), rooms)
+    outcomes = Counter(step.outcome for steps in played for step in steps)
+    chosen = [step.depth for steps in played for step in steps if step.depth]
+    pairs = zip(episodes, played, strict=True)
+    return {
+        "solved": sum(solved),
+        "solve_rate": within.mean if episodes else None,
         "solve_low": within.low,
         "solve_high": within.high,
         "actions_per_episode": _mean([_executed(steps) for steps in played]),
         "decisions_per_episode": _mean([len(steps) for steps in played]),
-        "spl": _mean(
-            [spl(each.length, _executed(steps), _solved(steps)) for each, steps in zip(counted, played, strict=True)]
-        ),
-        "mean_depth": _mean([step.depth for steps in played for step in steps if step.depth]),
-        "depths": {str(depth): depths[depth] for depth in sorted(depths)},
+        "spl": _mean([spl(each.length, _executed(steps), _solved(steps)) for each, steps in pairs]),
+        "mean_depth": _mean(chosen),
+        "depths": {str(depth): count for depth, count in sorted(Counter(chosen).items())},
         "outcomes": {outcome.value: outcomes[outcome.value] for outcome in AnswerOutcome},
-        "infra_errors": sum(each.infra is not None for each in episodes),
-        "unfinished": sum(not each.finished and each.infra is None for each in episodes),
     }
 
 
@@ -96,7 +97,8 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def table(all_rows: list[dict[str, Any]]) -> str:
     """A line per budget, then what became of the answers and of what is not counted."""
-    lines = [f"{all_rows[0]['agent']}, {all_rows[0]['task']}, cells of {all_rows[0]['cell']} pixels"]
+    first = all_rows[0]
+    lines = [f"{first['agent']}, {first['task']}, cells of {first['cell']} pixels"]
     for row in all_rows:
         rate = "-" if row["solve_rate"] is None else f"{100 * row['solve_rate']:.1f} %"
         interval = f"[{100 * row['solve_low']:.1f}, {100 * row['solve_high']:.1f}]"
@@ -105,10 +107,12 @@ def table(all_rows: list[dict[str, Any]]) -> str:
             f"  {row['budget']:<6} K = {row['decisions']:<3} solved {row['solved']} of {row['instances']}: "
             f"{rate} {interval}, {actions} actions per episode"
         )
-    counted = ", ".join(f"{name} {count}" for name, count in all_rows[0]["outcomes"].items() if count)
+    counted = ", ".join(f"{name} {count}" for name, count in first["outcomes"].items() if count)
     lines.append(f"  answers: {counted or 'none'}")
-    if all_rows[0]["infra_errors"]:
-        lines.append(f"  {all_rows[0]['infra_errors']} episodes got no answers from the server and are not counted")
-    if all_rows[0]["unfinished"]:
-        lines.append(f"  {all_rows[0]['unfinished']} episodes are not finished and not counted")
+    if first["answered_by"] not in ([], [first["agent"]]):
+        lines.append(f"  the server says that they are by {', '.join(map(brief, first['answered_by']))}")
+    if first["infra_errors"]:
+        lines.append(f"  {first['infra_errors']} episodes got no answers from the server and are not counted")
+    if first["unfinished"]:
+        lines.append(f"  {first['unfinished']} episodes are not finished and not counted")
     return "\n".join(lines) + "\n"

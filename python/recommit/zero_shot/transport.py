@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from recommit.zero_shot.secret import Key
 
-#: All bytes of a reply together.
-MOST_BYTES = 4 << 20
+#: All bytes of a reply together, and seconds until it is there.
+MOST_BYTES, SECONDS = 4 << 20, 600.0
 #: Seconds until one address of a host has taken the connection.
 CONNECT_SECONDS = 10.0
 #: A server that wants more patience than this gets no more.
@@ -51,11 +51,11 @@ for _name in ("httpx2", "httpcore2.connection", "httpcore2.http11"):
 
 @dataclass(frozen=True)
 class Address:
-    """Scheme, host, port and path of a server. There is no place for a password or a query in it."""
+    """Scheme, host with its port, and path of a server. There is no place for a password or a query in it."""
 
     scheme: str
     host: str
-    port: int
+    place: str
     path: str
 
     @classmethod
@@ -67,15 +67,15 @@ class Address:
         )
         try:
             parts = urlsplit(text)
-            port = parts.port
+            port, host = parts.port, parts.hostname or ""
         except ValueError:
             raise wrong from None
         plain = text.isascii() and text.isprintable() and not any(c in text for c in " \\@?#")
-        host = parts.hostname or ""
         if parts.scheme not in ("http", "https") or not plain or port == 0 or not _HOST.fullmatch(host):
             raise wrong
-        default = 443 if parts.scheme == "https" else 80
-        return cls(parts.scheme, host, port or default, parts.path.rstrip("/"))
+        usual = port in (None, 443 if parts.scheme == "https" else 80)
+        place = (f"[{host}]" if ":" in host else host) + ("" if usual else f":{port}")
+        return cls(parts.scheme, host, place, parts.path.rstrip("/"))
 
     @property
     def local(self) -> bool:
@@ -84,12 +84,6 @@ class Address:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
-
-    @property
-    def place(self) -> str:
-        """The host, and its port where that is not the scheme's own."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == (443 if self.scheme == "https" else 80) else f"{host}:{self.port}"
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self.place}{self.path}"
@@ -107,9 +101,9 @@ class Reply:
 class Broken(Exception):
     """No whole reply. ``sent`` tells whether the server may have got the request, and be paid for it."""
 
-    def __init__(self, kind: str, sent: bool) -> None:
+    def __init__(self, kind: str) -> None:
         super().__init__(kind)
-        self.kind, self.sent = kind, sent
+        self.kind, self.sent = kind, kind != "unreachable"
 
 
 def retry_after(value: str | None) -> float:
@@ -123,57 +117,50 @@ def retry_after(value: str | None) -> float:
         return 0.0
 
 
-def post(address: Address, key: Key, body: bytes, *, seconds: float, most: int = MOST_BYTES) -> Reply:
-    """Send ``body`` as JSON, with the key as a bearer token, and wait so long for the whole reply."""
-    sent, reply, kind = threading.Event(), None, ""
+def post(address: Address, key: Key, body: bytes) -> Reply:
+    """Send ``body`` as JSON, with the key as a bearer token, and wait for the whole reply."""
     _OURS.asking = True
     try:
-        reply, kind = asyncio.run(asyncio.wait_for(_exchange(address, key, body, seconds, most, sent), seconds))
-    except (asyncio.TimeoutError, TimeoutError, httpx2.TimeoutException):
-        kind = "timeout"
-    except httpx2.ConnectError:
-        kind = "unreachable"
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
-        kind = "disconnected" if sent.is_set() else "unreachable"
+        reply = asyncio.run(asyncio.wait_for(_exchange(address, key, body), SECONDS))
+    except (asyncio.TimeoutError, TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout):
+        reply = "timeout"
+    except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+        reply = "unreachable"
+    except (httpx2.HTTPError, OSError, ValueError):
+        reply = "disconnected"
     finally:
         _OURS.asking = False
-    if reply is not None:
+    if isinstance(reply, Reply):
         return reply
     # Raised here, where no exception is being handled: the frames that held the key are gone, and what came back is.
-    raise Broken(kind, sent.is_set())
+    raise Broken(reply)
 
 
-async def _exchange(
-    address: Address, key: Key, body: bytes, seconds: float, most: int, sent: threading.Event
-) -> tuple[Reply | None, str]:
+async def _exchange(address: Address, key: Key, body: bytes) -> Reply | str:
     """A reply, or the kind of the one that cannot be taken."""
-
-    async def trace(event: str, _: dict[str, Any]) -> None:
-        if event == "http11.send_request_headers.started":
-            sent.set()
-
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": "identity",
         "Connection": "close",
         "Content-Type": "application/json",
         "User-Agent": "recommit",
+        **({"Authorization": f"Bearer {key.reveal()}"} if key else {}),
     }
-    if key:
-        headers["Authorization"] = f"Bearer {key.reveal()}"
     # Half, since a connection and its TLS take one each: only where they end by themselves are their sockets closed.
-    limits = httpx2.Timeout(seconds, connect=min(seconds / 2, CONNECT_SECONDS))
+    limits = httpx2.Timeout(SECONDS, connect=min(SECONDS / 2, CONNECT_SECONDS))
     how: dict[str, Any] = {"trust_env": False, "follow_redirects": False, "timeout": limits, "verify": _certificates()}
-    asked: dict[str, Any] = {"content": body, "headers": headers, "extensions": {"trace": trace}}
     url, content = f"{address}/chat/completions", bytearray()
-    async with httpx2.AsyncClient(**how) as client, client.stream("POST", url, **asked) as response:
+    async with (
+        httpx2.AsyncClient(**how) as client,
+        client.stream("POST", url, content=body, headers=headers) as response,
+    ):
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            return None, "encoded"
+            return "encoded"
         async for piece in response.aiter_raw():
             content += piece
-            if len(content) > most:
-                return None, "too_large"
-        return Reply(response.status_code, response.headers, bytes(content)), ""
+            if len(content) > MOST_BYTES:
+                return "too_large"
+        return Reply(response.status_code, response.headers, bytes(content))
 
 
 @cache

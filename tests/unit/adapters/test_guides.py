@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.ports import free_port
 from tests.unit.adapters import foreign, peers
 from tests.waiting import until
-
-from recommit.runs.distributed import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = re.compile(r"^```py\n((?:(?!^```).)*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -8,10 +8,10 @@ import threading
 
 import uvicorn
 from openenv.core.generic_client import GenericEnvClient
+from tests.ports import free_port
 from tests.unit.adapters.peers import EXAMPLES
 from tests.waiting import until
 
-from recommit.runs.distributed import free_port
 from recommit.zero_shot.game_spec import GameSpec
 
 sys.path.insert(0, str(EXAMPLES))

@@ -18,7 +18,7 @@ pytest.importorskip("yaml")
 FEW = "estimate paper-sliding"
 GENERATE = "levels generate --out NEW"
 SOLVE = "solve --task sliding --size 3"
-RENDER = "render LEVEL --out new.png"
+RENDER = "render LEVEL --out new.gif"
 #: FOLDER and FILE are empty, LEVEL holds one level, NONE and NEW are not there.
 CALLS = [
     ("", "usage: recommit VERB"),
@@ -59,12 +59,11 @@ CALLS = [
     ("evaluate FOLDER --out NEW", "run: expected the folder of a training run"),
     ("evaluate FOLDER --out NEW --agents clever", "agents: expected names of adaptive"),
     ("evaluate FOLDER --out NEW --length 3 4 5", "length: expected one length, or shortest and longest, got 3 numbers"),
-    ("evaluate FOLDER --out NEW --instances 0", "instances: expected at least 1, got 0"),
-    ("evaluate FOLDER --out NEW --price-observation nan", "price_observation: expected a finite number"),
-    ("evaluate FOLDER --out NEW --fresh 4 --split validation", "split: expected test or validation"),
+    ("evaluate FOLDER --out NEW --instances 0", "instances, validation: expected at least 1, "),
+    ("evaluate FOLDER --out NEW --price-observation nan", "observation: expected a number of at least 0"),
+    ("evaluate FOLDER --out NEW --fresh 4 --split validation", "split: expected test beside --fresh"),
     ("evaluate FOLDER --out NEW --agents adaptive+memory", "got adaptive+memory"),
     ("report FOLDER --out NONE/page.html", "page.html: there is no folder "),
-    ("graph show sliding-2x3 --page NONE/page.html", "page.html: there is no folder "),
     ("reproduce", "out: expected a folder, got none"),
     ("reproduce --preset nothing --out NEW", "preset: expected a file or one of boxoban, caves, "),
 ]  # fmt: skip

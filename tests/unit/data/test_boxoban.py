@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow", reason="data sets need the data extra")
+from tests.refusals import refused
+
 import recommit
 from recommit.cli.command_line import main
 from recommit.data import DataSpec, boxoban, held_out, sampling
@@ -105,8 +107,6 @@ def test_no_level_is_trained_on_twice(copy):
         spec = DataSpec.from_dict({**SPEC, "count": count, "shard": shard, "difficulties": difficulties})
         numbers = [sampling.starts(spec, "train", each).number for each in range(spec.shards("train"))]
         assert len(set(np.concatenate(numbers).tolist())) == count
-    with pytest.raises(errors.NotEnough, match=r"train: expected 4 distinct instances .* found 3"):
-        sampling.starts(DataSpec.from_dict({**SPEC, "count": 8, "shard": 4}), "train", 0)
 
 
 def test_lengths_and_counts_are_those_of_the_levels(copy):
@@ -117,36 +117,44 @@ def test_lengths_and_counts_are_those_of_the_levels(copy):
     spec = DataSpec.from_dict({**SPEC, "count": 0, "generator": "hard"})
     chosen = held_out.starts(spec, "test", int(((length >= low) & (length <= high)).sum()), (low, high))
     assert np.array_equal(chosen.states, every["hard"][(length >= low) & (length <= high)])
-    with pytest.raises(errors.NotEnough, match=r"expected 6 distinct instances .* found 5 among 5 candidates"):
-        held_out.starts(spec, "test", 6, ())
-    fits = int((length <= low).sum())
-    with pytest.raises(errors.NotEnough, match=rf"expected 5 distinct instances .* found {fits} among 5 candidates"):
-        held_out.starts(spec, "test", 5, (1, low))
-    with pytest.raises(errors.WrongDataSpec, match="train: expected 0 of the hard levels"):
-        sampling.starts(DataSpec.from_dict({**SPEC, "count": 2, "generator": "hard"}), "train", 0)
-    with pytest.raises(errors.WrongDataSpec, match="fresh: expected a generator"):
-        held_out.fresh(spec, 5, 2, ())
+    fits, short = int((length <= low).sum()), DataSpec.from_dict({**SPEC, "count": 8, "shard": 4})
+    trained = DataSpec.from_dict({**SPEC, "count": 2, "generator": "hard"})
+    few = [
+        (
+            lambda: held_out.starts(spec, "test", 6, ()),
+            "expected 6 distinct instances of length [1, 254], found 5",
+        ),
+        (lambda: held_out.starts(spec, "test", 5, (1, low)), f"found {fits} among 5 candidates"),
+        (
+            lambda: sampling.starts(short, "train", 0),
+            "expected 4 distinct instances of length [1, 254], found 3",
+        ),
+    ]
+    refused(few, errors.NotEnough)
+    none = (lambda: sampling.starts(trained, "train", 0), "train: expected 0 of the hard levels")
+    refused([none, (lambda: held_out.fresh(spec, 5, 2, ()), "fresh: expected a generator")], errors.WrongDataSpec)
 
 
 def test_other_levels_than_the_published_ones_are_refused(copy):
-    source, _ = copy
+    """In a copy that is imported, and in the cache."""
+    source, cached = copy[0], boxoban.cached
+    boxoban.import_levels(source)
+    for name in ("hard/000.txt", "hard/SHA256SUMS"):
+        whole = (cached() / name).read_bytes()
+        (cached() / name).write_bytes(whole[:-1] + b"#")
+        words = f"{name}: expected what was imported"
+        refused([(lambda: boxoban.levels("hard", "test", np.arange(2)), words)], errors.Damaged)
+        (cached() / name).write_bytes(whole)
+        boxoban._file.cache_clear()
+    shutil.rmtree(cached())
     file = source / "hard" / "001.txt"
     text = file.read_bytes()
     file.write_bytes(text.replace(b"@", b" ", 1).replace(b" ", b"@", 1))
-    with pytest.raises(errors.Damaged, match=r"hard: expected the published levels, sha256 \w{64}, got"):
-        boxoban.import_levels(source)
+    refused([(lambda: boxoban.import_levels(source), "hard: expected the published levels, sha256 ")], errors.Damaged)
     file.unlink()
-    with pytest.raises(errors.WrongFolder, match=r"hard: expected 000\.txt to 001\.txt, got 1 files"):
-        boxoban.import_levels(source)
-    assert not boxoban.cached().exists()
-    with pytest.raises(errors.WrongFolder, match="got none of unfiltered/train, "):
-        boxoban.import_levels(source / "hard")
-
-
-@pytest.mark.parametrize("name", ["hard/000.txt", "hard/SHA256SUMS"])
-def test_a_changed_byte_in_the_cache_is_found(copy, name):
-    boxoban.import_levels(copy[0])
-    path = boxoban.cached() / name
-    path.write_bytes(path.read_bytes()[:-1] + b"#")
-    with pytest.raises(errors.Damaged, match=f"{name}: expected what was imported"):
-        boxoban.levels("hard", "test", np.arange(2))
+    rows = [
+        (lambda: boxoban.import_levels(source), "hard: expected 000.txt to 001.txt, got 1 files"),
+        (lambda: boxoban.import_levels(source / "hard"), "got none of unfiltered/train, "),
+    ]
+    refused(rows, errors.WrongFolder)
+    assert not cached().exists()

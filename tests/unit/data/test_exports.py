@@ -13,7 +13,7 @@ import pytest
 
 import recommit.data
 from recommit.cli import main
-from recommit.data import exports, rows, show
+from recommit.data import card, exports, rows
 from recommit.data.spec import DataSpec, Difficulty
 
 PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
@@ -123,7 +123,7 @@ def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
 
 
 def test_statistics(data):
-    found, content = show.describe(data), data.columns()
+    found, content = card.describe(data), data.columns()
     assert (found["rows"], found["dead"]) == (len(content), int(content.dead.sum()))
     assert sum(found["kinds"].values()) == len(content)
     assert sum(found["lengths"].values()) == 30

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 pytest.importorskip("torch", reason="presets check the recipes of their runs")
 
@@ -62,12 +63,11 @@ def test_no_preset_that_keeps_splits_apart_trains_on_them(name):
         held_out.refuse_shared(spec, split.starts, nobody)
 
 
-@pytest.mark.parametrize("field", ["length", "levels", "budgets", "prices", "ids"])
-def test_a_changed_file_is_refused(field, tmp_path, monkeypatch):
+def test_a_changed_file_is_refused(tmp_path, monkeypatch):
     values = json.loads((frozen.FOLDER / "sliding-3x3.json").read_text())
     changed = {"length": [2] * 1024, "budgets": [16, 10], "prices": {"action": 0.0, "observation": 0.01}}
     changed |= {"levels": values["levels"][::-1], "ids": values["ids"][::-1]}
-    (tmp_path / "sliding-3x3.json").write_text(json.dumps({**values, field: changed[field]}))
     monkeypatch.setattr(frozen, "FOLDER", tmp_path)
-    with pytest.raises(Damaged, match="expected what was written there"):
-        frozen.read("sliding-3x3")
+    for field, value in changed.items():
+        (tmp_path / "sliding-3x3.json").write_text(json.dumps({**values, field: value}))
+        refused([(lambda: frozen.read("sliding-3x3"), "expected what was written there")], Damaged)

@@ -69,8 +69,7 @@ def test_rows_that_are_missing_are_not_looked_for_without_end(data, tmp_path):
         record["dead"] = 0
     reseal(place, plain)
     feed = Feed(recommit.data.open(place), 10, epochs=1)
-    with pytest.raises(errors.Damaged, match=r"parquet: expected 0 dead rows as the manifest says, got \d+ more"):
-        list(feed)
+    refused([(lambda: list(feed), "parquet: expected 0 dead rows as the manifest says, got ")], errors.Damaged)
 
 
 def test_it_shuffles_well(data):
@@ -94,11 +93,12 @@ def test_goes_on_at_the_exact_next_row(data, stop):
     second = Feed(data, 64, seed=3, window=400)
     second.load_state_dict(first.state_dict())
     assert [names(next(second)) for _ in range(70 - stop)] == stream[stop:]
-    with pytest.raises(ValueError, match="state: expected one of"):
-        Feed(data, 64, seed=2, window=400).load_state_dict(first.state_dict())
+    other, place = Feed(data, 64, seed=2, window=400), first.state_dict()
+    rows = [(lambda: other.load_state_dict(place), "state: expected one of")]
     for position in (-1, 1 << 63, 10**30, 1.5, "3", None):
-        with pytest.raises(ValueError, match="state: expected a position of 0"):
-            second.load_state_dict({**first.state_dict(), "position": position})
+        wrong = {**place, "position": position}
+        rows.append((lambda wrong=wrong: second.load_state_dict(wrong), "state: expected a position of 0"))
+    refused(rows)
 
 
 @pytest.mark.parametrize("world", [2, 3])
@@ -211,9 +211,8 @@ def test_any_number_of_ranks_goes_on_at_the_exact_next_row(several, world):
         rank.load_state_dict(begun.state_dict())
     for _ in range(5):
         assert sorted(step([straight])) == sorted(step(ranks))
-    for other in (Mixture(several, 10, seed=5), Mixture(several, 10, seed=4, weights=(1, 1, 1))):
-        with pytest.raises(ValueError, match="state: expected one of"):
-            other.load_state_dict(begun.state_dict())
+    others = Mixture(several, 10, seed=5), Mixture(several, 10, seed=4, weights=(1, 1, 1))
+    refused([(lambda o=o: o.load_state_dict(begun.state_dict()), "state: expected one of") for o in others])
 
 
 def test_names():

@@ -122,8 +122,9 @@ def test_calls_of_a_vector_change_nothing() -> None:
     pair = begun(VectorCommit(vector(autoreset_mode="SAME_STEP")))
     refused(
         [
-            (lambda: pair.step(np.zeros((2, 8), int)), "actions: expected (2, 8) beside the depths, got (2, 7)"),
-            (lambda: pair.step(np.full((2, 9), 4)), "depth_index: expected 0..3, got 4..4"),
+            (lambda: pair.step(np.zeros((2, 8), int)), "actions: expected shape [2, 9], got [2, 8]"),
+            (lambda: pair.step(np.full((2, 9), 4)), "depth_index: expected numbers in 0..3, got 4"),
+            (lambda: pair.step(np.array([[3] + [4] * 8] * 2)), "actions: expected"),
             (lambda: pair.step(np.zeros((2, 9))), "depth_index: expected integers, got float64"),
         ]
     )

@@ -26,10 +26,11 @@ def vector(name: str, count: int, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", battery.IDS)
-@pytest.mark.parametrize("mode", battery.MODES)
-@pytest.mark.parametrize("copy", [True, False], ids=["copy", "live"])
+@pytest.mark.parametrize(
+    ("mode", "copy"), [*zip(battery.MODES, (True, False, True), strict=True), (battery.MODES[0], False)]
+)
 def test_each_slot_is_a_single_environment(name: str, mode: AutoresetMode, copy: bool) -> None:
-    """All together: 18 * 120 * 480 > 1 M steps."""
+    """All together: 12 * 120 * 480 steps."""
     env = vector(name, SLOTS, autoreset_mode=mode, copy=copy, threads=2)
     counts = battery.check_vector_equals_singles(env, singles(name, SLOTS), steps=480, seed=11)
     assert counts["steps"] == SLOTS * 480

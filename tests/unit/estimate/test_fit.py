@@ -1,13 +1,16 @@
-"""What a machine is, and what does not fit on it."""
+"""What a machine is, what does not fit on it, and published backbones without their files."""
 
 from __future__ import annotations
 
-import pytest
+from tests.refusals import refused
 from tests.unit.estimate.measuring import sft
 
 import recommit
 from recommit.estimate import GIB, Machine, estimate, text
 from recommit.estimate.machine import SHARE
+from recommit.estimate.meta_model import PUBLISHED, PublishedTokenizer
+from recommit.policy.backbones.qwen import QwenBackbone
+from recommit.policy.backbones.random_init import BACKBONES
 
 TASK = recommit.Sliding(2, 3)
 
@@ -22,22 +25,23 @@ def test_what_does_not_fit_is_said():
     assert "IT DOES NOT FIT" in text(tight)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"card": "abacus"}, "card: expected one of a100, .* got abacus"),
-        ({"card": "a100", "gpus": 0}, "gpus: expected at least 1, got 0"),
-        ({"card": "a100", "memory": -1.0}, "memory and peak: expected at least 0, got -1.0 and 0.0"),
-    ],
-)
-def test_a_machine_that_is_none_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        Machine(**wrong)
-
-
 def test_a_time_has_a_source():
     rate = Machine("h200").rate("bfloat16")
-    assert rate.seconds(rate.peak) == 1 / SHARE
     assert "measured" in rate.source
-    assert Machine("cpu").rate("float32").seconds(1.0) is None
+    assert Machine("cpu").rate("float32").peak == 0.0
     assert Machine("cpu", peak=2.0).rate("float32").peak == 2e12
+    config = sft({"backbone": "random:tiny", "policy": {"lora": {"rank": 4}}})
+    timed = estimate(config, config.model, TASK, Machine("cpu", peak=1.0))
+    assert timed.seconds == timed.flops / (SHARE * 1e12)
+
+
+def test_published_backbones_have_presets_and_prompts_that_were_counted():
+    assert {name.removeprefix("random:") for name in PUBLISHED.values()} <= set(BACKBONES)
+    tokenizer = PublishedTokenizer(QwenBackbone.markers, 7)
+    refused(
+        [
+            (lambda: tokenizer("another {image}"), "prompts: expected one of bare-v1, "),
+            (lambda: Machine("abacus"), "card: expected one of a100, "),
+            (lambda: Machine(gpus=0), "gpus: expected at least 1, "),
+        ]
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.unit.estimate.measuring import ADAPTED, grpo, sft, trainer_of
 
-from recommit.estimate.schedule import parts, schedule
+from recommit.estimate.schedule import schedule
 
 
 def step_of(budget=3, size=4, instances=8, **advantage):
@@ -15,14 +15,9 @@ def step_of(budget=3, size=4, instances=8, **advantage):
     return schedule(config, 1, 4)[0]
 
 
-def test_a_batch_is_cut_into_passes():
-    assert [(p.states, p.times) for p in parts("learn", 300, 128)] == [(128, 2), (44, 1)]
-    assert parts("learn", 0, 128) == []
-
-
 def test_every_rank_imitates_its_share():
     step = schedule(sft(ADAPTED, optim={"batch": 96, "micro_batch": 10}), 4, 4)[0]
-    assert [(p.states, p.times) for p in step.passes if p.kind == "learn"] == [(10, 2), (4, 1)]
+    assert [(p.observations, p.states) for p in step.passes if p.kind == "learn"] == [(24, 10)]
 
 
 def test_state_advantages_observe_once_per_decision():

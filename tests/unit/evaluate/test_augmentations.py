@@ -71,7 +71,7 @@ def test_operations_are_those_of_an_estimate(tmp_path, augmentations):
     policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
     states = task.generate(4, seed=0).states
     shadow = Shadow(SftConfig(model=model), model, task)
-    estimate = shadow.cost(Passes("plan", 4, 1)).flops + shadow.cost(Passes("encode", 4, 1)).flops
+    estimate = shadow.flops(Passes("plan", 4, 4)) + shadow.flops(Passes("encode", 4, 4))
     assert policy_plans.measure(policy, task, states)["flops"] == pytest.approx(estimate / 4, rel=0.01)
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from recommit.evaluate import metrics, summaries, text
 from recommit.prices import Prices
-from recommit.results.pareto import hypervolume, undominated
+from recommit.results.pareto import undominated
 from recommit.rollout.decision_rows import DecisionRows
 
 LARGEST = 6
@@ -143,10 +143,7 @@ def test_a_planted_defect_is_caught():
     assert fast.actions.tolist() != wanted
 
 
-def test_volumes_by_hand():
-    points = {"a": (0.2, 10), "b": (0.5, 20), "c": (0.4, 30), "d": (0.5, 25), "e": (0.9, 80)}
-    assert hypervolume(points, 100) == pytest.approx((10 * 0.2 + 60 * 0.5 + 20 * 0.9) / 100)
-    assert hypervolume(points, 15) == pytest.approx(5 * 0.2 / 15)
+def test_depths_that_nothing_dominates_by_hand():
     assert undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
     assert undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"
 

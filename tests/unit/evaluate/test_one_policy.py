@@ -10,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate import evaluation
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.options import EvaluateOptions
 from recommit.evaluate.store import EvaluationStore
@@ -39,7 +38,7 @@ def play(runs, out):
     with EvaluationStore(out) as store:
         options = EvaluateOptions(runs[0], out, agents, instances=6, validation=4, budgets="3")
         Evaluation(options, store, quiet=True).run()
-    return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != "timing.jsonl"}
+    return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_one_policy_at_a_time_and_the_rows_of_the_plans_own_order(runs, backbone
     assert others == [0] * 3
     assert not any(one() for one in seen)
     monkeypatch.setattr(Evaluation, "_let_go", lambda *_: None)
-    monkeypatch.setattr(evaluation, "by_policy", lambda agents, _own: {n: [n] for n in agents})
+    monkeypatch.setattr(Evaluation, "_by_policy", lambda self: [[name] for name in self.options.names])
     others.clear()
     assert play(runs, tmp_path / "planned") == grouped
     assert others == list(range(3)), "without letting go all of them would be there"

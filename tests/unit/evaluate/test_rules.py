@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.reference.rule_episodes import play
+from tests.refusals import refused
 
 pytest.importorskip("torch")
 
@@ -123,5 +124,5 @@ def test_a_rule_needs_plans_that_do_not_depend_on_the_depth():
     scripted = Scripted()
     scripted.plans_first = False
     two = PolicyPlayer(scripted, TASKS["sliding"], TASKS["sliding"].generate(3, seed=1).states, 2)
-    with pytest.raises(ValueError, match="expected rules for a policy whose plan does not depend on the depth"):
-        two.rows("repetition", 2)
+    words = "expected rules for a policy whose plan does not depend on the depth"
+    refused([(lambda: two.rows("repetition", 2), words)])

@@ -6,6 +6,7 @@ import copy
 import importlib
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.reference.simulate import SlidingTwin
+from tests.refusals import refused
 
-from recommit.cli import main
 from recommit.data import frozen
 from recommit.evaluate import score as scoring
 from recommit.evaluate.score import ScoreOptions, score
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
-from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.options import ZeroShotOptions
 from recommit.zero_shot.spec import ZeroShotSpec
 
@@ -86,20 +86,6 @@ def test_a_record_is_checked_and_played_again(made):
     assert score(ScoreOptions(verify=folder / "record.json", agent=str(folder / "agent.py"), run_code=True)) == record
 
 
-def test_no_file_is_run_unasked(tmp_path):
-    (tmp_path / "agent.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n{AGENT}")
-    with pytest.raises(ValueError, match="agent: expected --run-code beside it"):
-        score(ScoreOptions(agent=str(tmp_path / "agent.py"), split=NAME, out=tmp_path / "r.json"))
-    assert not (tmp_path / "ran").exists()
-
-
-def test_another_agent_is_none_of_the_record(made, tmp_path):
-    folder, _ = made
-    (tmp_path / "agent.py").write_text(AGENT.replace("% 3", "% 2"))
-    with pytest.raises(ValueError, match=r"agent: expected .* of .*record\.json"):
-        score(ScoreOptions(verify=folder / "record.json", agent=str(tmp_path / "agent.py"), run_code=True))
-
-
 def resealed(record, **changes):
     """With a digest that fits."""
     record = {**record, **changes}
@@ -116,55 +102,6 @@ def put(record, path, value):
     return record
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda r: put(r, ("name",), "another"), "its sha256 does not fit"),
-        (lambda r: put(r, ("agent", "sha256"), "0"), "its sha256 does not fit"),
-        (lambda r: resealed(r, split_sha256="0"), "expected split"),
-        (lambda r: resealed(r, split="sliding-9x9"), "split"),
-        (lambda r: resealed(put(r, ("rows", 0, "solve_rate"), 1.0)), "expected the figures of its commitments"),
-        (lambda r: resealed(put(r, ("rows", 0, "lost"), False)), "expected the figures"),
-        (lambda r: resealed(put(r, ("commitments", "10", 0), ["u"] * 11)), "at most 10 of level 0"),
-        (lambda r: resealed(r, solve_rate=1.0), "solve_rate: expected no such field"),
-        (lambda r: resealed(r, name="a\n# Hello"), "name: expected 1..80 printable characters"),
-        (lambda r: resealed(r, name="x" * 81), "name: expected 1..80"),
-        (lambda r: json.dumps(r).replace("{", '{"rows": [{"solve_rate": 1.0}], ', 1), "got other bytes"),
-    ],
-)
-def test_a_record_that_says_anything_else_is_refused(made, tmp_path, change, message):
-    with pytest.raises((Damaged, ValueError), match=message):
-        _verified(change(made[1]), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("level", "message"),
-    [
-        ([17 * "u"], "1..16 letters of udlr in level 0, got 'uuuuuuuuuuuuuuuuu'"),
-        ([""], "1..16 letters"),
-        (["x"], "1..16 letters"),
-        ([3], "1..16 letters"),
-        ("ud", "a list of at most 15 of level 0"),
-    ],
-)
-def test_what_is_no_commitment_is_refused(level, message):
-    split = frozen.read(NAME)
-    with pytest.raises(ValueError, match=message):
-        scoring.row(split, 15, [level, *[[]] * (len(split.starts) - 1)])
-
-
-def test_nothing_goes_on_beyond_the_goal():
-    split = frozen.read(NAME)
-    plans = split.task.solve(split.starts[:1])
-    word = "".join("udlr"[action] for action in plans[0])
-    parts = [word[begin : begin + 8] for begin in range(0, len(word), 8)]
-    rest = [[]] * (len(split.starts) - 1)
-    assert scoring.row(split, 15, [parts, *rest])["solved"] == 1
-    for more in ([*parts, "u"], [*parts[:-1], parts[-1] + "u"] if len(parts[-1]) < 8 else [*parts, "d"]):
-        with pytest.raises(ValueError, match="none beyond the goal"):
-            scoring.row(split, 15, [more, *rest])
-
-
 def test_a_file_of_commitments_scores_as_who_wrote_it(made, tmp_path):
     _, record = made
     lines = [
@@ -177,25 +114,10 @@ def test_a_file_of_commitments_scores_as_who_wrote_it(made, tmp_path):
     assert (again["rows"], again["name"]) == (record["rows"], "mine")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("agent.py:nothing", "a function nothing in .*, got int"),
-        ("agent.py:x", "a function x in .*, got nothing by that name"),
-        ("nowhere.py", "a Python file"),
-        ("nobody", "folder of a run"),
-    ],
-)
-def test_what_is_no_agent_is_refused(made, tmp_path, given, message):
-    where = f"{made[0]}/{given}" if given.startswith("agent") else given
-    with pytest.raises(ValueError, match=message):
-        score(ScoreOptions(agent=where, split=NAME, out=tmp_path / "r.json", run_code=True))
-
-
 def test_models_can_be_asked_on_the_same_levels(tmp_path):
     split = frozen.read(NAME)
-    options = ZeroShotOptions("m", tmp_path, data=Path(NAME), instances=40)
-    starts = ZeroShotSpec.of(options, ENDPOINTS["custom"]).starts()
+    options = ZeroShotOptions("m", tmp_path, data=Path(NAME), endpoint="custom", instances=40)
+    starts = ZeroShotSpec.of(options).starts()
     assert np.array_equal(starts.states, split.starts[:40])
     assert tuple(starts.ids) == split.ids[:40]
 
@@ -230,68 +152,10 @@ def test_a_few_better_levels_are_not_what_the_agent_played(made, tmp_path):
         _verified(_sealed(record, split, 21, (10,)), tmp_path, **again)
 
 
-def test_moves_in_a_file_are_those_of_the_record_to_the_letter(tmp_path):
-    (tmp_path / "moves.jsonl").write_text(nothing_done())
-    record = score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json"))
-    with pytest.raises(ValueError, match="got others in 1 of 1024 levels"):
-        _verified(_sealed(record, frozen.read(NAME), 1, (15,)), tmp_path, agent=str(tmp_path / "moves.jsonl"))
-    record["agent"]["kind"] = "policy"
-    with pytest.raises(ValueError, match="agent: expected kind policy"):
-        _verified(record | {"sha256": verified.digest(record)}, tmp_path, agent=str(tmp_path / "moves.jsonl"))
-
-
-def test_a_record_of_holes_is_not_read(tmp_path):
-    (tmp_path / "r.json").touch()
-    os.truncate(tmp_path / "r.json", 1 << 40)
-    with pytest.raises(Damaged, match="expected at most"):
-        score(ScoreOptions(verify=tmp_path / "r.json"))
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("return np.full(n, 4.5), np.zeros((n, 8), int)", r"whole numbers, depths \[1024\] .* got float64 \[1024\]"),
-        ("return np.full(n, 4), np.full((n, 8), 256)", "actions of 0..3, got 256..256"),
-        ("return np.full(n, 4), np.zeros((n, 4), int)", r"actions \[1024, 8\], or up to 16, got"),
-        ("return None", "got NoneType"),
-        ("raise SystemExit(0)", "agent.py, line 4: SystemExit"),
-        ("return {}[n]", "agent.py, line 4: KeyError: 1024"),
-    ],
-)
-def test_what_an_agent_must_not_say(tmp_path, body, message):
-    (tmp_path / "agent.py").write_text(
-        f"import numpy as np\ndef agent(boards, remaining):\n    n = len(boards)\n    {body}"
-    )
-    with pytest.raises(ValueError, match=message):
-        score(ScoreOptions(agent=str(tmp_path / "agent.py"), split=NAME, out=tmp_path / "r.json", run_code=True))
-
-
 def nothing_done(levels=1024):
     """A file of moves without any."""
     lines = [{"budget": budget, "level": level, "commitments": []} for budget in (10, 15) for level in range(levels)]
     return "".join(json.dumps(line) + "\n" for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (nothing_done(1023), r"each of 1024 levels at budget \d+, got 1023 and none for level 1023"),
-        (2 * '{"budget": 10, "level": 0, "commitments": ["u"]}\n', "expected budgets of .* again"),
-        ('{"budget": 11, "level": 0, "commitments": ["u"]}\n', "expected budgets of"),
-        ('{"budget": 10, "level": 1024, "commitments": ["u"]}\n', "expected budgets of"),
-    ],
-)
-def test_moves_are_of_every_level_once(tmp_path, text, message):
-    (tmp_path / "moves.jsonl").write_text(text)
-    with pytest.raises(ValueError, match=message):
-        score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json"))
-
-
-def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(made, tmp_path, capsys):
-    pytest.importorskip("tyro")
-    words = ["score", f"{made[0]}/agent.py", "--run-code", "--split", NAME, "--out", str(tmp_path / "no/sub/r.json")]
-    assert main(words) == 2
-    assert "there is no folder" in capsys.readouterr().err
 
 
 def test_a_verification_says_what_it_has_not_seen(made):
@@ -316,3 +180,92 @@ def test_names_are_shown_on_the_leaderboard_and_never_obeyed(monkeypatch, tmp_pa
 def test_the_leaderboard_says_what_its_records_say():
     board = importlib.import_module("bench.pages.leaderboard")
     assert board.page() == board.PAGE.read_text(encoding="utf-8")
+
+
+def test_what_is_refused(made, tmp_path):
+    """Records, agents and commitments of strangers; no file is run unasked."""
+    folder, record = made
+    split, rest = frozen.read(NAME), [[]] * 1023
+    scored = lambda agent, **more: score(
+        ScoreOptions(agent=str(agent), split=NAME, out=tmp_path / "r.json", run_code=True, **more)
+    )
+
+    def file(name, text):
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    (tmp_path / "holes.json").touch()
+    os.truncate(tmp_path / "holes.json", 1 << 40)
+    ran = file("unasked.py", f"open({str(tmp_path / 'ran')!r}, 'w')\n{AGENT}")
+    other = file("other.py", AGENT.replace("% 3", "% 2"))
+    word = "".join("udlr"[action] for action in split.task.solve(split.starts[:1])[0])
+    parts = [word[begin : begin + 8] for begin in range(0, len(word), 8)]
+    changed = {
+        "its sha256 does not fit": [put(record, ("name",), "another"), put(record, ("agent", "sha256"), "0")],
+        "expected split": [resealed(record, split_sha256="0")],
+        "split": [resealed(record, split="sliding-9x9")],
+        "expected the figures of its commitments": [
+            resealed(put(record, ("rows", 0, "solve_rate"), 1.0)),
+            resealed(put(record, ("rows", 0, "lost"), False)),
+        ],
+        "at most 10 of level 0": [resealed(put(record, ("commitments", "10", 0), ["u"] * 11))],
+        "solve_rate: expected no such field": [resealed(record, solve_rate=1.0)],
+        "name: expected 1..80": [resealed(record, name="a\n# Hello"), resealed(record, name="x" * 81)],
+        "got other bytes": [json.dumps(record).replace("{", '{"rows": [{"solve_rate": 1.0}], ', 1)],
+    }
+    bodies = {
+        "got float64 [1024]": "return np.full(n, 4.5), np.zeros((n, 8), int)",
+        "actions of 0..3, got 256..256": "return np.full(n, 4), np.full((n, 8), 256)",
+        "actions [1024, 8], or up to 16, got": "return np.full(n, 4), np.zeros((n, 4), int)",
+        "got NoneType": "return None",
+        "body4.py, line 4: SystemExit": "raise SystemExit(0)",
+        "line 4: KeyError: 1024": "return {}[n]",
+    }
+    head = "import numpy as np\ndef agent(boards, remaining):\n    n = len(boards)\n    "
+    moves = {
+        "got 1023 and none for level 1023": nothing_done(1023),
+        "again": 2 * '{"budget": 10, "level": 0, "commitments": ["u"]}\n',
+        "got budget 11": '{"budget": 11, "level": 0, "commitments": ["u"]}\n',
+        "level 1024": '{"budget": 10, "level": 1024, "commitments": ["u"]}\n',
+    }
+    levels = {
+        "1..16 letters of udlr in level 0, got": [[17 * "u"], [""], ["x"], [3]],
+        "a list of at most 15 of level 0": ["ud"],
+        "none beyond the goal": [[*parts, "u"], [*parts, "d"]],
+    }
+    assert scoring.row(split, 15, [parts, *rest])["solved"] == 1
+    verified_by = lambda agent: score(ScoreOptions(verify=folder / "record.json", agent=str(agent), run_code=True))
+    idle = file("idle.jsonl", nothing_done())
+    played = score(ScoreOptions(agent=str(idle), split=NAME, out=tmp_path / "idle.json"))
+    to_the_letter = _sealed(played, split, 1, (15,))
+    another_kind = resealed(put(played, ("agent", "kind"), "policy"))
+    refused(
+        [
+            *((partial(_verified, each, tmp_path), words) for words, every in changed.items() for each in every),
+            *(
+                (partial(scored, file(f"body{i}.py", head + body)), words)
+                for i, (words, body) in enumerate(bodies.items())
+            ),
+            *((partial(scored, file(f"m{i}.jsonl", text)), words) for i, (words, text) in enumerate(moves.items())),
+            *(
+                (partial(scoring.row, split, 15, [level, *rest]), words)
+                for words, every in levels.items()
+                for level in every
+            ),
+            (partial(scored, f"{folder}/agent.py:nothing"), "a function nothing in "),
+            (partial(scored, f"{folder}/agent.py:x"), "got nothing by that name"),
+            (partial(scored, "nowhere.py"), "a Python file"),
+            (partial(scored, "nobody"), "folder of a run"),
+            (lambda: score(ScoreOptions(verify=tmp_path / "holes.json")), "expected at most"),
+            (partial(verified_by, other), "record.json"),
+            (partial(_verified, to_the_letter, tmp_path, agent=str(idle)), "got others in 1 of 1024 levels"),
+            (
+                partial(_verified, another_kind, tmp_path, agent=str(idle)),
+                "agent: expected kind policy",
+            ),
+            (lambda: score(ScoreOptions(agent=str(ran), split=NAME, out=tmp_path / "r.json")), "expected --run-code"),
+        ],
+        Damaged,
+        ValueError,
+    )
+    assert not (tmp_path / "ran").exists()

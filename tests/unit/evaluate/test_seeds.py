@@ -7,6 +7,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from tests.refusals import refused
+
 from recommit.evaluate.agent_names import with_augmentations
 from recommit.evaluate.seeds import Seeds
 from recommit.evaluate.store import EvaluationStore
@@ -86,11 +88,6 @@ def test_intervals_are_over_rooms_or_training_seeds(tmp_path):
     assert "t over 2 training seeds" in text
 
 
-def test_other_instances_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="folders: expected evaluations on one test set, got 2 that differ"):
-        markdown([write(tmp_path / "0", 0), write(tmp_path / "1", 1, test_set="other")])
-
-
 #: By agent: which of four instances each seed solves, and its looks; the constant is worse on the second seed.
 PLAYED = {
     "adaptive": (([1, 1, 0, 1], 2), ([1, 0, 1, 1], 3)),
@@ -147,5 +144,10 @@ def test_seeds_that_lack_something_are_named(tmp_path):
     text = markdown(folders)
     assert "There are no gain shares: old lacks" in text
     assert "gain share (95 %)" not in text
-    with pytest.raises(ValueError, match="at the same prices, got 2 that differ"):
-        markdown([folders[0], evaluated(tmp_path / "dear", 1, look=0.5)])
+    dear, other = evaluated(tmp_path / "dear", 1, look=0.5), write(tmp_path / "other", 1, test_set="other")
+    refused(
+        [
+            (lambda: Seeds([folders[0], dear]), "at the same prices, got 2 that differ"),
+            (lambda: Seeds([folders[0], other]), "folders: expected evaluations on one test set, got 2 that differ"),
+        ]
+    )

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Server, answer, expert
 
@@ -14,6 +15,7 @@ import recommit
 from recommit.cli import main
 from recommit.evaluate import transcripts
 from recommit.evaluate.family import Members
+from recommit.evaluate.options import EvaluateOptions
 from recommit.storage import jsonl
 
 COUNT = 12
@@ -66,68 +68,60 @@ def test_its_row_has_the_figures_of_the_run_itself(done, asked):
     assert ours[0]["wasted_solved"] > 0, "nonsense lowers no distance"
 
 
-def test_other_instances_and_unfinished_ones_are_refused(run, asked, tmp_path, capsys):
-    call = ["evaluate", str(run), "--instances", str(COUNT + 1), "--validation", "6", "--quiet", "--agents"]
-    assert main([*call, f"zero-shot@{asked}", "--out", str(tmp_path / "a")]) == 2
-    assert f"expected all {COUNT + 1} instances played to the end" in capsys.readouterr().err
-    assert main([*call, "zero-shot", "--out", str(tmp_path / "b")]) == 2
-    assert "expected the folder of a run, zero-shot@FOLDER" in capsys.readouterr().err
-    assert main([*call, f"zero-shot@{tmp_path}", "--out", str(tmp_path / "c")]) == 2
-    assert "expected the folder of a zero-shot run" in capsys.readouterr().err
+#: In the first line of a file, which a stranger may have written.
+CHANGES = [
+    ("manifest.json", {"cell": "x"}),
+    ("manifest.json", {"budget": None}),
+    ("episodes.jsonl", {"finished": 1}),
+    ("decisions.jsonl", {"instance": [1]}),
+    ("decisions.jsonl", {"actions": ["jump"]}),
+    ("decisions.jsonl", {"actions": ["up"] * 9, "h": 9}),
+    ("decisions.jsonl", {"outcome": "x"}),
+    ("decisions.jsonl", {"decision": 1}),
+    ("decisions.jsonl", {"decision": -1}),
+    ("decisions.jsonl", {"h": 3}),
+]
 
 
-def test_other_states_by_the_same_names_are_noticed(asked):
+def test_what_is_refused(run, asked, tmp_path):
+    """Other instances, other states by the same names, unfinished, damaged and foreign runs."""
     task = recommit.Sliding(2, 3)
     ids = [one["instance"] for one in jsonl.read(asked / "episodes.jsonl")]
     first = {one["instance"]: one["state"] for one in jsonl.read(asked / "decisions.jsonl") if not one["decision"]}
     states = np.array([first[name] for name in ids], np.uint8)
     assert len(transcripts.rows(asked, task, ids, states, 15)) > COUNT
-    with pytest.raises(ValueError, match="expected the states of the test set"):
-        transcripts.rows(asked, task, ids, states[::-1], 15)
-    with pytest.raises(ValueError, match="expected at most the 15 decisions"):
-        transcripts.rows(asked, task, ids, states, 16)
-
-
-@pytest.mark.parametrize("name", ["manifest.json", "episodes.jsonl", "decisions.jsonl"])
-def test_a_finished_run_that_was_changed_is_refused(run, asked, tmp_path, capsys, name):
-    shutil.copytree(asked, tmp_path / "zs")
-    path = tmp_path / "zs" / name
-    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
-    assert evaluate(run, tmp_path / "eval", f"zero-shot@{tmp_path / 'zs'}") in (1, 2)
-    assert f"{path}: expected what was written there, got other bytes" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("manifest.json", {"cell": "x"}),
-        ("manifest.json", {"budget": None}),
-        ("episodes.jsonl", {"finished": 1}),
-        ("decisions.jsonl", {"instance": [1]}),
-        ("decisions.jsonl", {"actions": ["jump"]}),
-        ("decisions.jsonl", {"actions": ["up"] * 9, "h": 9}),
-        ("decisions.jsonl", {"outcome": "x"}),
-        ("decisions.jsonl", {"decision": 1}),
-        ("decisions.jsonl", {"decision": -1}),
-        ("decisions.jsonl", {"h": 3}),
-    ],
-)
-def test_what_is_no_run_is_a_sentence(asked, tmp_path, name, change):
-    """In its first line; a stranger may have written any of it."""
-    folder = shutil.copytree(asked, tmp_path / "zs")
-    (folder / "DIGESTS").unlink()
-    task, lines = recommit.Sliding(2, 3), (folder / name).read_text().splitlines()
-    if name == "manifest.json":
-        whole = json.loads("\n".join(lines))
-        lines = [json.dumps({**whole, "run": whole["run"] | change})]
-    else:
-        lines[0] = json.dumps(json.loads(lines[0]) | change)
-    (folder / name).write_text("\n".join(lines) + "\n")
-    ids = [one["instance"] for one in jsonl.read(asked / "episodes.jsonl")]
-    first = {one["instance"]: one["state"] for one in jsonl.read(asked / "decisions.jsonl") if not one["decision"]}
-    states = np.array([first[each] for each in ids], np.uint8)
-    with pytest.raises(ValueError, match=rf"{name}.*expected |expected the folder of a zero-shot run.*{name}"):
-        transcripts.rows(folder, task, ids, states, 15)
+    read = lambda folder=asked, ids=ids, states=states, budget=15: (
+        lambda: transcripts.rows(folder, task, ids, states, budget)
+    )
+    rows = [
+        (
+            read(ids=[*ids, "another"], states=np.concatenate([states, states[:1]])),
+            f"expected all {COUNT + 1} instances",
+        ),
+        (read(states=states[::-1]), "expected the states of the test set"),
+        (read(budget=16), "expected at most the 15 decisions"),
+        (read(tmp_path), "expected the folder of a zero-shot run"),
+        (
+            lambda: EvaluateOptions(run, tmp_path / "e", ("zero-shot",)),
+            "expected the folder of a run, zero-shot@FOLDER",
+        ),
+    ]
+    for number, (name, change) in enumerate(CHANGES):
+        folder = shutil.copytree(asked, tmp_path / str(number))
+        (folder / "DIGESTS").unlink()
+        lines = (folder / name).read_text().splitlines()
+        if name == "manifest.json":
+            whole = json.loads("\n".join(lines))
+            lines = [json.dumps({**whole, "run": whole["run"] | change})]
+        else:
+            lines[0] = json.dumps(json.loads(lines[0]) | change)
+        (folder / name).write_text("\n".join(lines) + "\n")
+        rows.append((read(folder), name))
+    for name in ("manifest.json", "episodes.jsonl", "decisions.jsonl"):
+        path = shutil.copytree(asked, tmp_path / f"damaged-{name}") / name
+        path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+        rows.append((read(path.parent), f"{path}: expected what was written there, got other bytes"))
+    refused(rows)
 
 
 def test_a_family_has_those_of_the_size_that_is_played(run, asked, tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.unit.graph import cases
 
 pa = pytest.importorskip("pyarrow")
@@ -43,11 +44,10 @@ def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
     assert files.write(plain, tmp_path / "plain")["samples"] == 0
     assert files.read(tmp_path / "plain").samples is None
     assert len({files.content(each) for each in (graph, plain, cases.changed(graph, samples=3 - graph.samples))}) == 3
-    for wrong in (graph.samples[1:], graph.samples[:, :0], graph.samples[:, 0]):
-        with pytest.raises(ValueError, match="samples: expected the shape"):
-            cases.changed(graph, samples=wrong)
-    with pytest.raises(ValueError, match=r"samples: expected numbers 0\.\.3, got 4"):
-        cases.changed(graph, samples=np.full_like(graph.samples, 4))
+    others, words = (graph.samples[1:], graph.samples[:, 0]), "samples: expected shape"
+    rows = [(lambda other=other: cases.changed(graph, samples=other), words) for other in others]
+    four = np.full_like(graph.samples, 4)
+    refused([*rows, (lambda: cases.changed(graph, samples=four), "samples: expected numbers in 0..3, got 4")])
 
 
 def test_what_is_pushed_is_read_back(graph, tmp_path):
@@ -58,11 +58,11 @@ def test_what_is_pushed_is_read_back(graph, tmp_path):
     assert manifest["content"] in (place / "README.md").read_text()
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-def test_the_content_hash_knows_every_column(graph, column):
-    array = getattr(graph, column).copy()
-    array.flat[0] = array.flat[-1] if array.flat[0] != array.flat[-1] else 1 - array.flat[0]
-    assert files.content(cases.changed(graph, **{column: array})) != files.content(graph)
+def test_the_content_hash_knows_every_column(graph):
+    for column in COLUMNS:
+        array = getattr(graph, column).copy()
+        array.flat[0] = array.flat[-1] if array.flat[0] != array.flat[-1] else 1 - array.flat[0]
+        assert files.content(cases.changed(graph, **{column: array})) != files.content(graph), column
 
 
 def test_without_digests_the_content_is_checked(graph, tmp_path):
@@ -75,28 +75,28 @@ def test_without_digests_the_content_is_checked(graph, tmp_path):
         files.read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("format", "another 7", "format: expected 'recommit commitment graph 1', got 'another 7'"),
-        ("nodes", 10**12, "nodes: expected 1..16,777,216, got 1000000000000"),
-        ("starts", 10**12, "starts: expected 1..16,777,216, got 1000000000000"),
-        ("starts", 0, "starts: expected 1..16,777,216, got 0"),
-        ("nodes", 3, "expected 3 rows as manifest.json says"),
-        ("task", "chess", "task: expected one of sliding, sokoban, ice, got 'chess'"),
-        ("shape", [7, 7], "states: expected a column of a commitment graph"),
-        ("shape", [6], "no commitment graph"),
-        ("head_depths", [1, 2], "logits: expected a column of a commitment graph"),
-        ("head_depths", [8, 4, 2, 1], "depths: expected each once, ascending"),
-    ],
-)
-def test_a_manifest_that_says_something_else_is_refused(tmp_path, field, value, message):
+OTHER_MANIFESTS = [
+    ({"format": "another 7"}, "format: expected 'recommit commitment graph 1', got 'another 7'"),
+    ({"nodes": 10**12}, "nodes: expected 1..16,777,216, got 1000000000000"),
+    ({"starts": 10**12}, "starts: expected 1..16,777,216, got 1000000000000"),
+    ({"starts": 0}, "starts: expected 1..16,777,216, got 0"),
+    ({"nodes": 3}, "expected 3 rows as manifest.json says"),
+    ({"task": "chess"}, "task: expected one of sliding, sokoban, ice, got 'chess'"),
+    ({"shape": [7, 7]}, "states: expected a column of a commitment graph"),
+    ({"shape": [6]}, "no commitment graph"),
+    ({"budget": 513}, "budget: expected 0..512, got 513"),
+    ({"head_depths": [1, 2]}, "logits: expected a column of a commitment graph"),
+    ({"head_depths": [8, 4, 2, 1]}, "depths: expected each once, ascending"),
+]
+
+
+def test_a_manifest_that_says_something_else_is_refused(tmp_path):
     files.write(cases.some("sliding", 2), tmp_path)
-    manifest = json.loads((tmp_path / files.MANIFEST).read_text()) | {field: value}
-    (tmp_path / files.MANIFEST).write_text(json.dumps(manifest))
-    verified.seal(Files(), tmp_path, (files.NODES, files.STARTS, files.MANIFEST))
-    with pytest.raises(errors.Damaged, match=message):
-        files.read(tmp_path)
+    whole = json.loads((tmp_path / files.MANIFEST).read_text())
+    for changes, words in OTHER_MANIFESTS:
+        (tmp_path / files.MANIFEST).write_text(json.dumps(whole | changes))
+        verified.seal(Files(), tmp_path, (files.NODES, files.STARTS, files.MANIFEST))
+        refused([(lambda: files.read(tmp_path), words)], errors.Damaged)
 
 
 def replaced(graph, place, **columns):
@@ -112,29 +112,22 @@ def replaced(graph, place, **columns):
     return place
 
 
-@pytest.mark.parametrize("column", ["states", "landing", "another"])
-@pytest.mark.parametrize("kind", ["words", "nothing", "numbers", "lists"])
-def test_columns_of_another_kind_are_refused_before_they_are_read(graph, tmp_path, monkeypatch, column, kind):
-    values = {"words": "x", "nothing": None, "numbers": 2.0**60, "lists": [1]}[kind]
-    monkeypatch.setattr(files, "parsed", pytest.fail)
-    with pytest.raises(errors.Damaged, match=f"{column}: expected a column of a commitment graph, got"):
-        files.read(replaced(graph, tmp_path / "graph", **{column: pa.array([values] * len(graph))}))
-
-
-def test_numbers_that_are_none_are_refused(graph, tmp_path):
-    logits = pa.FixedSizeListArray.from_arrays(pa.array(np.full(4 * len(graph), np.nan, np.float32)), 4)
-    with pytest.raises(errors.Damaged, match="logits: expected finite numbers"):
-        files.read(replaced(graph, tmp_path / "graph", logits=logits))
-
-
-def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch):
-    """Zeros pack a thousandfold."""
-    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(20_000 * len(graph), np.float32)), 20_000)
-    place = replaced(graph, tmp_path / "graph", features=wide)
+def test_columns_of_another_kind_are_refused(graph, tmp_path, monkeypatch):
+    many, rows = len(graph), []
+    for number, value in enumerate(["x", None, 2.0**60, [1]]):
+        for column in ("states", "landing", "another"):
+            place = replaced(graph, tmp_path / f"{column} {number}", **{column: pa.array([value] * many)})
+            words = f"{column}: expected a column of a commitment graph, got"
+            rows.append((lambda place=place: files.read(place), words))
+    logits = pa.FixedSizeListArray.from_arrays(pa.array(np.full(4 * many, np.nan, np.float32)), 4)
+    infinite = replaced(graph, tmp_path / "nan", logits=logits)
+    refused([*rows, (lambda: files.read(infinite), "logits: expected finite numbers")], errors.Damaged)
+    # Zeros pack a thousandfold: a small file that becomes large.
+    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(20_000 * many, np.float32)), 20_000)
+    place = replaced(graph, tmp_path / "wide", features=wide)
     monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 20)
     monkeypatch.setattr(parquet.pq.ParquetFile, "read", pytest.fail)
-    with pytest.raises(errors.Damaged, match="expected at most 100 times its size, got"):
-        files.read(place)
+    refused([(lambda: files.read(place), "expected at most 100 times its size, got")], errors.Damaged)
 
 
 def test_a_link_is_not_pushed(graph, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.refusals import refused
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
 
@@ -80,28 +81,23 @@ def test_the_last_plan_is_there_for_a_rule_that_reads_it(scorer, graph, tmp_path
 PRESENT = "from recommit.horizon import Confidence\nclass One(Confidence):\n    reads = ('previous',)\nrule = One(1)"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("def(", r"mine\.py: SyntaxError: "),
-        ("import sys; sys.exit(0)", r"mine\.py, line 1: SystemExit: "),  # it would else look like success
-        ("rule = 3", r"got int$"),
-        ("from recommit.horizon import Repetition as rule", r"got the class Repetition, which nobody called$"),
-        (PRESENT, r"rule: expected a rule of one number in .*mine\.py to read the present plan"),
-        ("def rule(plans):\n    return plans.depths", r"mine\.py, line 2: AttributeError: 'Plans' object has no"),
-        ("def rule(plans):\n    return 4.0", r"mine\.py: TypeError: propose: expected integers, got float64"),
-        ("def rule(plans):\n    exit(1)", r"mine\.py, line 2: SystemExit: 1"),
-    ],
-)
-def test_a_rule_that_fails_says_where_before_anything_is_scored(scorer, tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        rule_episodes.ask_once(written(tmp_path, text), tmp_path / "mine.py", scorer.rules)
+FAILING = [
+    ("def(", "mine.py: SyntaxError: "),
+    ("import sys; sys.exit(0)", "mine.py, line 1: SystemExit: "),  # it would else look like success
+    ("rule = 3", "got int"),
+    ("from recommit.horizon import Repetition as rule", "got the class Repetition, which nobody called"),
+    (PRESENT, "rule: expected a rule of one number in "),
+    ("def rule(plans):\n    return plans.depths", "mine.py, line 2: AttributeError: 'Plans' object has no"),
+    ("def rule(plans):\n    return 4.0", "mine.py: TypeError: propose: expected integers, got float64"),
+    ("def rule(plans):\n    exit(1)", "mine.py, line 2: SystemExit: 1"),
+]
 
 
-def test_what_is_no_rule_of_ones_own_is_refused(tmp_path):
-    path = tmp_path / "two.py"
-    path.write_text("raise SystemExit")
-    with pytest.raises(ValueError, match="rule: expected --run-code"):
-        rule_registry.from_code(path, trusted=False)
-    with pytest.raises(ValueError, match=r"rule: expected a file whose name no rule here has, got head\.py"):
-        written(tmp_path, "def rule(plans):\n    return 1", "head.py")
+def test_a_rule_that_fails_says_where_before_anything_is_scored(scorer, tmp_path):
+    ask = lambda text: rule_episodes.ask_once(written(tmp_path, text), tmp_path / "mine.py", scorer.rules)
+    refused([(lambda text=text: ask(text), words) for text, words in FAILING], ValueError)
+    (path := tmp_path / "two.py").write_text("raise SystemExit")
+    taken = lambda: written(tmp_path, "def rule(plans):\n    return 1", "head.py")
+    untrusted = lambda: rule_registry.from_code(path, trusted=False)
+    words = "rule: expected a file whose name no rule here has, got head.py"
+    refused([(untrusted, "rule: expected --run-code"), (taken, words)], ValueError)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.reference import expectation as slow_expectation
 from tests.reference import regret as slow
+from tests.refusals import refused
 
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
@@ -186,10 +187,8 @@ def test_planted_defects_of_expectations_are_noticed(defect):
     assert not all(close(Case(seed, PRICES[3]), PRICES[3], defect) for seed in range(4))
 
 
-def test_what_are_no_probabilities_is_refused():
+def test_what_are_no_probabilities():
     graph = random_graph(0)
     best = OptimalValues.of(graph, 2)
-    with pytest.raises(ValueError, match=r"probs: expected shape \[8, 3\], got \[8, 2\]"):
-        expected_regret(best, np.arange(8), np.full((8, 2), 0.5))
-    with pytest.raises(ValueError, match="probs"):
-        expected_regret(best, np.arange(8), np.full((8, 3), 0.5))
+    of = lambda depths: lambda: expected_regret(best, np.arange(8), np.full((8, depths), 0.5))
+    refused([(of(2), "probs: expected shape [8, 3], got [8, 2]"), (of(3), "probs")])

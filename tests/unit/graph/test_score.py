@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.reference import horizon as slow_rules
+from tests.refusals import refused
 from tests.unit.graph import cases
 
 from recommit.graph import score
@@ -133,12 +134,6 @@ def test_agreement_reads_the_samples_of_the_graph(graph, scorer):
         assert own != planted
 
 
-def test_without_samples_agreement_says_so(graph):
-    plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
-    with pytest.raises(ValueError, match=r"graph: expected one with samples, .* build it with --samples 32"):
-        score.score(plain, [rule_registry.named("agreement")])
-
-
 def test_samples_change_no_other_rule(graph, scorer):
     plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
     entries = [rule_registry.named(name) for name in rule_registry.NAMES]
@@ -175,14 +170,17 @@ def test_rules_that_draw_are_scored_by_expectation(graph, scorer, name):
     assert mean.gain < 1
 
 
-def test_a_graph_that_was_cut_is_not_scored(graph):
-    cut = graph.landing.copy()
+def test_what_is_refused(graph, scorer):
+    plain, cut = GraphScorer(cases.changed(graph, samples=None), SETTINGS), graph.landing.copy()
     cut[graph.starts[0], 3] = -1
-    with pytest.raises(ValueError, match="build it with a higher limit"):
-        GraphScorer(cases.changed(graph, landing=cut), SETTINGS)
-
-
-@pytest.mark.parametrize("name", ["fixed-0", "nothing+memory", "sampled+memory"])
-def test_a_name_that_is_none_is_refused(scorer, name):
-    with pytest.raises(ValueError, match="rules: expected"):
-        scorer.rules.chooser(rule_registry.named(name))
+    no_rules = ("fixed-0", "nothing+memory", "sampled+memory")
+    refused(
+        [
+            (lambda: score.score(plain, [rule_registry.named("agreement")]), "build it with --samples 32"),
+            (lambda: GraphScorer(cases.changed(graph, landing=cut), SETTINGS), "build it with a higher limit"),
+            *(
+                (lambda name=name: scorer.rules.chooser(rule_registry.named(name)), "rules: expected")
+                for name in no_rules
+            ),
+        ]
+    )

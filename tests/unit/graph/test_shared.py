@@ -11,11 +11,12 @@ import threading
 import numpy as np
 import pytest
 import torch
+from tests.ports import free_port
 from tests.waiting import HANG
 
 import recommit
 from recommit.graph.build import PolicyGraph
-from recommit.runs.distributed import Team, free_port
+from recommit.runs.distributed import Team
 
 AGENTS = (
     "adaptive",

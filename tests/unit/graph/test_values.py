@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from tests.reference import regret as slow
+from tests.refusals import refused
 from tests.unit.graph.test_regret import DEPTHS, PRICES, random_graph
 
 from recommit.graph.graph import NOWHERE, CommitmentGraph
@@ -25,39 +26,24 @@ def test_optimal_values_equal_every_sequence_of_actions_on_a_line(prices, depths
             assert value == pytest.approx(exact, abs=1e-12), (remaining, place)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"landing": np.zeros((3, 2), int)}, r"landing: expected shape \[3, 3\], got \[3, 2\]"),
-        ({"landing": np.full((3, 3), 3)}, "landing: expected numbers -1..2, got 3"),
-        ({"executed": np.full((3, 3), 5)}, "executed: expected numbers 0..4, got 5"),
-        ({"planned": np.ones(2, bool)}, r"planned: expected shape \[3\], got \[2\]"),
-        ({"distance": np.zeros(4, int)}, r"distance: expected shape \[3\], got \[4\]"),
-    ],
-)
-def test_arrays_that_make_no_graph_are_refused(change, message):
-    arrays = {
-        "landing": np.zeros((3, 3), int),
-        "executed": np.ones((3, 3), int),
-        "goal": np.zeros(3, bool),
-        "planned": np.ones(3, bool),
-        "distance": np.ones(3, int),
-    }
-    with pytest.raises(ValueError, match=message):
-        CommitmentGraph(DEPTHS, **{**arrays, **change})
-
-
-def test_depths_that_the_graph_does_not_have_are_refused():
-    graph = random_graph(0)
-    with pytest.raises(ValueError, match=r"depths: expected some of \(1, 2, 4\), got 8"):
-        graph.only((1, 8))
-    with pytest.raises(ValueError, match="observation: expected a number of at least 0, got -1"):
-        Prices(observation=-1)
-
-
-def test_a_graph_that_was_cut_has_no_values():
+def test_arrays_that_make_no_graph_and_what_a_graph_does_not_have_are_refused():
+    wrong = [
+        ({"landing": np.zeros((3, 2), int)}, "landing: expected shape [3, 3], got [3, 2]"),
+        ({"landing": np.full((3, 3), 3)}, "landing: expected numbers in -1..2, got 3"),
+        ({"executed": np.full((3, 3), 5)}, "executed: expected numbers in 0..4, got 5"),
+        ({"planned": np.ones(2, bool)}, "planned: expected shape [3], got [2]"),
+        ({"distance": np.zeros(4, int)}, "distance: expected shape [3], got [4]"),
+    ]
+    arrays = {"landing": np.zeros((3, 3), int), "executed": np.ones((3, 3), int), "goal": np.zeros(3, bool)}
+    arrays |= {"planned": np.ones(3, bool), "distance": np.ones(3, int)}
+    rows = [(lambda one=one: CommitmentGraph(DEPTHS, **{**arrays, **one}), words) for one, words in wrong]
     graph = random_graph(0)
     landing = graph.landing.copy()
     landing[graph.rows[0], 1] = NOWHERE
-    with pytest.raises(ValueError, match="graph: expected one whose edges all lead to nodes"):
-        optimal_values(dataclasses.replace(graph, landing=landing), 2, Prices())
+    cut = dataclasses.replace(graph, landing=landing)
+    rows += [
+        (lambda: graph.only((1, 8)), "depths: expected some of (1, 2, 4), got 8"),
+        (lambda: Prices(observation=-1), "observation: expected a number of at least 0, got -1"),
+        (lambda: optimal_values(cut, 2, Prices()), "graph: expected one whose edges all lead to nodes"),
+    ]
+    refused(rows)

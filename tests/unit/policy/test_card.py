@@ -17,14 +17,10 @@ from recommit.storage.files import file_sha256
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 
 
-def head(text):
-    return yaml.safe_load(text.split("---\n")[1])
-
-
 def test_an_adapter_names_its_base():
     policy = {"depths": [1, 2], "tasks": ["sliding"], "lora": {"rank": 16, "alpha": 32, "dropout": 0.05}, "trained": []}
     text = card.card({"policy": policy, "backbone": {"source": "Qwen/Qwen2.5-VL-7B-Instruct"}}, "me/policy", {})
-    found = head(text)
+    found = yaml.safe_load(text.split("---\n")[1])
     assert found["base_model"] == "Qwen/Qwen2.5-VL-7B-Instruct"
     assert found["base_model_relation"] == "adapter"
     assert 'from_pretrained("me/policy")' in text

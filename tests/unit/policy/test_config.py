@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-import pytest
+from tests.refusals import refused
 
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
 
 WRONG = [
     (PolicyConfig, {"depths": (4, 2)}, "depths: expected ascending numbers"),
-    (PolicyConfig, {"depths": (0, 1)}, r"depths: expected numbers 1..16, got \(0, 1\)"),
-    (PolicyConfig, {"cell": -1}, r"cell: expected 0\.\.112, got -1"),
+    (PolicyConfig, {"depths": (0, 1)}, "depths: expected numbers 1..16, got (0, 1)"),
+    (PolicyConfig, {"cell": -1}, "cell: expected 0..112, got -1"),
     (PolicyConfig, {"augmentations": 3}, "augmentations: expected one of 1, 2, 4, 8, got 3"),
-    (PolicyConfig, {"tasks": ("a",)}, r"prompts: expected one per task \(1\), got 2"),
+    (PolicyConfig, {"tasks": ("a",)}, "prompts: expected one per task (1), got 2"),
     (PolicyConfig, {"head": HeadConfig("world-model")}, "world_model: expected one for head.features world-model"),
     (
         PolicyConfig,
@@ -17,20 +17,18 @@ WRONG = [
         "head",
     ),
     (DecoderConfig, {"z": "suffix"}, "decoder.z: expected prefix or cross, got suffix"),
-    (DecoderConfig, {"width": 30, "heads": 4}, r"decoder.width: expected a multiple of heads \(4\), got 30"),
-    (DecoderConfig, {"layers": 10_000_000}, r"decoder.layers: expected 1\.\.256, got 10000000"),
-    (HeadConfig, {"features": "y"}, "head.features: expected z, .* or z.conditioned, got y"),
-    *((HeadConfig, {"init": wrong}, f"got {wrong}$") for wrong in ("normal", "normal:-1", "normal:x", "uniform")),
+    (DecoderConfig, {"width": 30, "heads": 4}, "decoder.width: expected a multiple of heads (4), got 30"),
+    (DecoderConfig, {"layers": 10_000_000}, "decoder.layers: expected 1..256, got 10000000"),
+    (HeadConfig, {"features": "y"}, "head.features: expected "),
+    *((HeadConfig, {"init": wrong}, f"got {wrong}") for wrong in ("normal", "normal:-1", "normal:x", "uniform")),
     (LoraConfig, {"dropout": 1.0}, "lora.dropout: expected 0 <= dropout < 1, got 1.0"),
     (
         WorldModelConfig,
         {"task": "ice", "rows": 5, "cols": 5, "kinds": 9, "lost": 3},
-        r"lost: expected 46\.\.2048, got 3",
+        "lost: expected 46..2048, got 3",
     ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "values", "message"), WRONG)
-def test_configurations_check_themselves(kind, values, message):
-    with pytest.raises(ValueError, match=message):
-        kind(**values)
+def test_configurations_check_themselves():
+    refused([(lambda kind=kind, values=values: kind(**values), words) for kind, values, words in WRONG])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -44,12 +45,6 @@ def test_a_single_state_and_a_list_are_answered_as_their_batch_is(policy):
     assert np.array_equal(alone.plans, every.plans[3])
     assert np.allclose(alone.logits, every.logits[3], atol=1e-5)
     assert every.probs.shape == (12, 1, 8, 4)
-
-
-def test_depths_may_be_fixed(policy):
-    assert (policy.act(TASK, STATES, depth=3)[0] == 3).all()
-    with pytest.raises(ValueError, match=r"depth: expected 1\.\.8, got 9"):
-        policy.act(TASK, STATES, depth=9)
 
 
 def test_samples_use_every_depth_and_follow_their_noise(policy):
@@ -106,9 +101,14 @@ def test_a_head_that_reads_plans_is_told_of_greedy_ones_everywhere(policy):
     assert (drawn != plans.numpy()).any()
 
 
-def test_both_puzzles_share_a_policy(policy):
+def test_both_puzzles_share_a_policy_and_depths_may_be_fixed(policy):
     task = recommit.Sokoban(6, 1)
     assert policy.act(task, task.generate(3, seed=0).states)[1].shape == (3, 8)
+    assert (policy.act(TASK, STATES, depth=3)[0] == 3).all()
     only = recommit.CommitPolicy.from_backbone(policy.source, PolicyConfig(tasks=("sokoban",), prompts=("bare-v1",)))
-    with pytest.raises(ValueError, match="task: expected one of sokoban, got sliding"):
-        only.act(TASK, STATES)
+    rows = [
+        (lambda: only.act(TASK, STATES), "task: expected one of sokoban, got sliding"),
+        (lambda: policy.act(TASK, STATES, depth=9), "depth: expected 1..8, got 9"),
+        (lambda: policy.replace_head(HeadConfig(), depths=(1, 9)), "depths: expected numbers 1..8, since the policy's"),
+    ]
+    refused(rows)

@@ -9,12 +9,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import numpy as np
+from bench.pages.pretrained import save_compact
 
 import recommit
 from recommit.cli import main
 from recommit.evaluate import EvaluateOptions, evaluate
 from recommit.policy import pretrained
-from recommit.policy.checkpoint import local_folder, save_compact, weights_of
+from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.runs.directory import recipe_of
 from recommit.storage import verified
 
@@ -74,11 +75,6 @@ def test_a_folder_that_is_called_so_goes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAMES[0]).mkdir()
     assert local_folder(NAMES[0]) == tmp_path.joinpath(NAMES[0]).relative_to(tmp_path)
-
-
-def test_a_name_that_none_has_lists_those_that_there_are():
-    with pytest.raises(ValueError, match=f"one of .*{NAMES[0]}.*got none by the name sliding-9x9"):
-        recommit.CommitPolicy.from_pretrained("sliding-9x9")
 
 
 def test_the_verb_prints_the_cards(capsys):

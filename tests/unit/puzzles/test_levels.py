@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 import recommit
 from recommit.puzzles import levels as module
@@ -63,13 +64,8 @@ def test_levels_are_a_frozen_sequence() -> None:
     assert levels[1:].titles == ("b", "c")
     assert shown(levels[::-1]) == shown(levels)[::-1]
     assert len(levels[5:]) == 0
-    with pytest.raises(IndexError):
-        levels[3]
-    for array in (levels[0], levels.states, levels[:2].states):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0, 0] = 1
-    with pytest.raises(AttributeError):
-        levels.task = "sliding"  # type: ignore[misc]
+    refused([(lambda: levels[3], "")], IndexError)
+    assert not any(array.flags.writeable for array in (levels[0], levels.states, levels[:2].states))
     assert repr(levels) == "<3 sokoban levels>"
 
 
@@ -81,9 +77,7 @@ def test_copies_are_read_only_as_well(copied: Callable[[recommit.Levels], recomm
     assert (again.task, again.shapes, again.titles) == (levels.task, levels.shapes, levels.titles)
     assert again.cells.tobytes() == levels.cells.tobytes()
     assert again.states.tobytes() == levels.states.tobytes()
-    for array in (again.cells, again.states, again[0], again[:1].cells):
-        with pytest.raises(ValueError, match="read-only"):
-            array.flat[0] = 7
+    assert not any(array.flags.writeable for array in (again.cells, again.states, again[0], again[:1].cells))
 
 
 def test_the_examples_of_the_guide_are_read() -> None:
@@ -103,16 +97,12 @@ def test_the_examples_of_the_guide_are_read() -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        recommit.read_levels(tmp_path / "absent")
-    with pytest.raises(OSError, match="expected a file, got a folder"):
-        recommit.read_levels(tmp_path)
+    read = lambda path: lambda: recommit.read_levels(path)
+    rows = [(read(tmp_path / "absent"), "absent"), (read(tmp_path), "expected a file, got a folder")]
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")  # opening it would wait for ever
-        with pytest.raises(OSError, match="expected a file, got a pipe"):
-            recommit.read_levels(tmp_path / "pipe")
-        with pytest.raises(OSError, match="expected a file, got a device"):
-            recommit.read_levels("/dev/zero")
+        rows += [(read(tmp_path / "pipe"), "got a pipe"), (read("/dev/zero"), "got a device")]
+    refused(rows, OSError)
 
 
 GIANT = """

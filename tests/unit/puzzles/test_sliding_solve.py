@@ -75,7 +75,7 @@ def test_random_ties_are_optimal_and_vary(size: int) -> None:
             assert outcome.moved[0] == len(plan) == each.length[i]
 
 
-def test_unsolvable_and_malformed() -> None:
+def test_unsolvable() -> None:
     for size in (3, 4, 5):
         board = np.roll(np.arange(size * size, dtype=np.uint8), -1).reshape(1, size, size)
         board[0, 0, :2] = board[0, 0, 1::-1].copy()
@@ -83,9 +83,6 @@ def test_unsolvable_and_malformed() -> None:
         assert task.distance(board).tolist() == [recommit.UNSOLVABLE]
         assert task.solve(board).status.tolist() == [recommit.Status.UNSOLVABLE]
         assert not task.optimal_actions(board).any()
-        board[0, 0, 0] = board[0, 0, 1]
-        with pytest.raises(ValueError, match=r"states: expected every tile 0\.\."):
-            task.distance(board)
 
 
 def test_a_limit_gives_unknown_with_a_proven_bound() -> None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.unit.report.conftest import with_regrets
 
 from recommit.data.parquet import pa, pq
@@ -83,18 +84,20 @@ def test_the_viewer_has_every_commitment(folder):
     assert "r" not in packed["played"][labels.index("oracle-dp")][0]
 
 
-@pytest.mark.parametrize("damage", ["turn", "cause", "best", "regret", "short", "column"])
-def test_rows_that_do_not_fit_are_refused(folder, tmp_path, damage):
-    copy = shutil.copytree(folder.path, tmp_path / "eval")
-    path = copy / "decisions/adaptive@6-regret.parquet"
-    table = pq.read_table(path)
-    columns = {name: table[name].to_numpy().copy() for name in table.column_names}
-    if damage == "short":
-        columns = {name: values[:-1] for name, values in columns.items()}
-    elif damage == "column":
-        del columns["best"]
-    else:
-        columns[damage][0] = {"turn": 5, "cause": 9, "best": 0, "regret": np.nan}[damage]
-    pq.write_table(pa.table(columns), path)
-    with pytest.raises(ValueError, match=r"adaptive@6-regret.*(expected a regret and a cause|expected a column best)"):
-        episodes.pack(Folder(copy), 3)
+def test_rows_that_do_not_fit(folder, tmp_path):
+    rows, wrong = [], {"turn": 5, "cause": 9, "best": 0, "regret": np.nan}
+    for damage in ("turn", "cause", "best", "regret", "short", "column"):
+        copy = shutil.copytree(folder.path, tmp_path / damage)
+        path = copy / "decisions/adaptive@6-regret.parquet"
+        table = pq.read_table(path)
+        columns = {name: table[name].to_numpy().copy() for name in table.column_names}
+        if damage == "short":
+            columns = {name: values[:-1] for name, values in columns.items()}
+        elif damage == "column":
+            del columns["best"]
+        else:
+            columns[damage][0] = wrong[damage]
+        pq.write_table(pa.table(columns), path)
+        said = "expected a column best" if damage == "column" else "expected a regret and a cause"
+        rows.append((lambda copy=copy: episodes.pack(Folder(copy), 3), said))
+    refused(rows)

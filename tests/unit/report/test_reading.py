@@ -7,10 +7,11 @@ import shutil
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from recommit.evaluate.agent_names import with_augmentations
 from recommit.report import agents as agents_
-from recommit.report import reading
+from recommit.report import reading, sections
 from recommit.report.agents import agents_of
 from recommit.report.reading import PARTS, Folder
 from recommit.storage import errors
@@ -93,27 +94,24 @@ def test_the_best_fixed_depth_is_none_of_another_seed_nor_sampled(copy, own, new
     assert (best.name == new) == own
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        *((name, None) for name in PARTS),
-        ("summary.json", "[]"),
-        ("summary.json", "{"),
-        ("plan.json", "[]"),
-        ("summary.json", "[{}]"),
-        ("plan.json", '{"agents": []}'),
-    ],
-)
-def test_what_is_damaged_is_an_error_that_says_so(copy, name, content):
-    (copy / name).unlink()
-    if content is not None:
-        (copy / name).write_text(content)
-    with pytest.raises(ValueError, match=r"^eval: " if content is None else name):
-        Folder(copy)
+def test_what_is_refused(evaluations, tmp_path):
+    """What is damaged or not there; and an agent whose name leads to a file of another folder."""
+    damaged = {"summary.json": ("[]", "{", "[{}]"), "plan.json": ("[]", '{"agents": []}')}
+    short = {"title": "x", "tables": [{"name": "a", "title": "b", "grids": [], "notes": [3]}]}
+    damaged["tables.json"] = (json.dumps(short), '{"title": "x", "tables": [{"name": 3}]}')
+    rows = []
+    for number, (name, content) in enumerate((n, c) for n in (*PARTS, *damaged) for c in damaged.get(n, (None,))):
+        copy = shutil.copytree(evaluations["sliding"], tmp_path / str(number))
+        if content is None:
+            (copy / name).unlink()
+        else:
+            (copy / name).write_text(content)
+        read = lambda copy=copy: sections.paper(Folder(copy))
+        rows.append((read, name if content else "eval: expected the folder of a finished evaluation"))
+    refused(rows)
 
 
 def test_an_agent_whose_name_leads_elsewhere_has_no_decisions(copy, tmp_path):
-    """Somebody's own file would be on the page."""
     name = "../../mine/private"
     (tmp_path / "mine").mkdir()
     (copy / "decisions/fixed-2@6.parquet").rename(copy / "decisions" / f"{name}@6.parquet")
@@ -121,8 +119,8 @@ def test_an_agent_whose_name_leads_elsewhere_has_no_decisions(copy, tmp_path):
     for part in (copy / each for each in PARTS if each.endswith(".json")):
         part.write_text(part.read_text().replace('"fixed-2"', json.dumps(name)))
     folder = Folder(copy)
-    with pytest.raises(errors.Damaged, match=r"expected names of files of the folder, got 'decisions/\.\./\.\./mine"):
-        folder.decisions(folder.agent(name))
+    words = "expected names of files of the folder, got 'decisions/../../mine"
+    refused([(lambda: folder.decisions(folder.agent(name)), words)], errors.Damaged)
 
 
 FAMILY = [

@@ -49,12 +49,12 @@ def test_runs_on_gpus_are_shown_with_their_launcher(name, capsys):
     assert all(text.startswith("torchrun --standalone --nproc-per-node 8 -m recommit.") for text in runs)
     rest = {" ".join(text.split()[:3]) for text in shown if text not in runs}
     assert {words.rsplit(" ", 1)[0] for words in rest} <= {"recommit data", "recommit report"}
-    words = ["--launcher", "srun python -m", "--wandb", "mine", "--device", "cuda"]
+    words = ["--launcher", "srun python -m", "--device", "cuda"]
     assert main(["reproduce", "--preset", name, "--show", "--gpus", "8", *words]) == 0
     for text in capsys.readouterr().out.splitlines():
         if " recommit.train." in text:
             assert text.startswith("srun python -m recommit.train.")
-            assert text.endswith("--device cuda --wandb mine")
+            assert text.endswith("--device cuda")
 
 
 def test_values_of_a_list_are_put_into_its_commands():
@@ -85,7 +85,7 @@ REFUSED = {
     f"{RL} --launcher 'ssh evil'": "launcher: expected no such flag",
     "graph score graph --rule mine.py --run-code --out scores": "rule: expected no such flag",
     "graph score graph --run-code --out scores": "run_code: expected no such flag",
-    "graph show graph --push me/graph --send --page page.html": "push: expected no such flag",
+    "graph show graph --push me/graph --send": "expected a command of data build, ",
     "zero-shot --model m --base-url http://evil --out zs": "expected a command of data build, ",
     "sweep --env Evil-v0 --policy evil.py:make --out sweep": "expected a command of data build, ",
     "train all --recipe laptop-sliding --init sft --out family": "expected a command of data build, ",

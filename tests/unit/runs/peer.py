@@ -1,4 +1,4 @@
-"""Ranks that do nothing but stay connected: python peer.py FOLDER HOW..., what the last of three does when all are
+"""Ranks that do nothing but stay connected: python peer.py FOLDER HOW:PORT..., what the last of three does when all are
 there.
 
 One process imports torch, and forks every rank. Of each HOW it prints a line of JSON: exit status and what was said, by
@@ -15,7 +15,6 @@ from pathlib import Path
 from unittest import mock
 
 from recommit.runs import distributed, rank_watchdog
-from recommit.runs.distributed import free_port
 from recommit.runs.rank_watchdog import watched
 from recommit.storage.errors import DataError
 
@@ -62,10 +61,9 @@ def fork(how: str, rank: int, port: int, said: Path) -> int:
 
 
 def main(folder: str, *every: str) -> None:
-    for how in every:
+    for how, port in (each.split(":") for each in every):
         said = [Path(folder) / f"{how}-{rank}.txt" for rank in range(WORLD)]
-        port = free_port()
-        children = [fork(how, rank, port, path) for rank, path in enumerate(said)]
+        children = [fork(how, rank, int(port), path) for rank, path in enumerate(said)]
         statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
         print(json.dumps({how: [(status, path.read_text()) for status, path in zip(statuses, said, strict=True)]}))
 

@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from recommit.runs.progress import Curves, Interrupt, Progress, named, refuse_missing
+from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
 
 
 def test_the_first_ctrl_c_asks_and_the_second_ends():
@@ -94,10 +94,9 @@ def test_a_tracker_that_is_missing_is_refused(monkeypatch, package):
 
 def test_a_run_of_few_long_steps_is_not_silent(capsys):
     progress = Progress(4, 1, pause=0.0)
-    with named("adaptive-s0"):
-        progress.between(2)
-        progress.say("finished")
+    progress.between(2)
+    progress.say("finished")
     progress.between(4)  # the last step is always logged
     Progress(4, 1, pause=0.0, quiet=True).between(2)
     Progress(4, 1, pause=1e9).between(2)
-    assert capsys.readouterr().err == "adaptive-s0: step 2/4  0:00 left\nadaptive-s0: finished\n"
+    assert capsys.readouterr().err == "step 2/4  0:00 left\nfinished\n"

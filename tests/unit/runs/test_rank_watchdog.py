@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
+from tests.ports import free_port
 from tests.waiting import HANG
 
 SENTENCE = "rank {}: rank 2 ended before its work was done, so this one stops, too"
@@ -20,7 +21,8 @@ ENDS = ("killed", "failed", "failed in a collective", "done", "wrong", "damaged"
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory):
     """By what the last rank did: exit status and what was said by three ranks."""
-    call = [sys.executable, str(Path(__file__).parent / "peer.py"), str(tmp_path_factory.mktemp("peers")), *ENDS]
+    script, folder = Path(__file__).parent / "peer.py", tmp_path_factory.mktemp("peers")
+    call = [sys.executable, str(script), str(folder), *(f"{how}:{free_port()}" for how in ENDS)]
     done = subprocess.run(
         call, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False, timeout=HANG
     )

@@ -1,12 +1,12 @@
-"""What goes to a hub, to a folder in its place, and to nobody unless somebody says so."""
+"""What goes to a hub, to a folder in its place, and nowhere unless that is asked for."""
 
 from __future__ import annotations
 
-import os
 import sys
 import types
 
 import pytest
+from tests.refusals import refused
 
 from recommit.storage import errors, hub
 
@@ -48,45 +48,29 @@ def test_nothing_is_sent_unless_asked(upload, monkeypatch):
     assert sent == [("me/set", True), ("me/set", ["README.md", "data/a.parquet"])]
 
 
-@pytest.mark.parametrize("repo", ["set", "me/", "../set", "me/a/b", "me/..", "me/a b"])
-def test_names_that_are_none_are_refused(repo, tmp_path):
-    with pytest.raises(errors.WrongFolder, match="repo: expected owner/name, got"):
-        hub.Upload(repo, "model", tmp_path, {})
-
-
-def test_a_folder_and_sending_exclude_each_other(upload, tmp_path):
-    with pytest.raises(errors.WrongFolder, match="hub: expected a local folder or --send, got both"):
-        hub.push(upload, tmp_path, True)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
-@pytest.mark.parametrize("name", ["b.parquet", "data/b", ".hidden"])
-def test_links_are_refused(upload, tmp_path, name):
+def test_other_names_and_links_are_refused_and_nothing_is_written_through_one(upload, tmp_path):
     (tmp_path / "id_rsa").write_text("secret")
-    (upload.folder / name).symlink_to(tmp_path / "id_rsa")
-    with pytest.raises(errors.WrongFolder, match=f"folder: expected files, got a link: .*{name}"):
-        hub.push(upload, tmp_path / "hub", False)
+    (victim := tmp_path / "victim").mkdir()
+    names = ["set", "me/", "../set", "me/a/b", "me/..", "me/a b"]
+    rows = [(lambda n=n: hub.Upload(n, "model", tmp_path, {}), "repo: expected owner/name, got") for n in names]
+    rows.append((lambda: hub.push(upload, tmp_path, True), "hub: expected a local folder or --send, got both"))
+    for number, name in enumerate(["datasets", "datasets/me", "datasets/me/set", "datasets/me/set/data"]):
+        place = tmp_path / str(number)
+        (place / name).parent.mkdir(parents=True)
+        (place / name).symlink_to(victim)
+        rows.append((lambda place=place: upload.copy(place), f"{name}: expected a folder, got a link"))
+    refused(rows, errors.WrongFolder)
+    assert not list(victim.iterdir())
+    for name in ("b.parquet", "data/b", ".hidden"):
+        (upload.folder / name).symlink_to(tmp_path / "id_rsa")
+        refused([(lambda: hub.push(upload, tmp_path / "hub", False), f"got a link: {upload.folder / name}")])
+        (upload.folder / name).unlink()
     assert not (tmp_path / "hub").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "repository"),
-    [("me/policy", True), ("nosuch", False), ("./me/policy", False), ("/me/policy", False), ("a/b/c", False)],
-)
-def test_a_path_is_no_repository(name, repository, tmp_path, monkeypatch):
+def test_a_path_is_no_repository(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert hub.is_repository(name) == repository
+    names = ["me/policy", "nosuch", "./me/policy", "/me/policy", "a/b/c"]
+    assert [hub.is_repository(name) for name in names] == [True, False, False, False, False]
     (tmp_path / "me").mkdir()
-    assert not hub.is_repository(name)
-
-
-@pytest.mark.parametrize("name", ["datasets", "datasets/me", "datasets/me/set", "datasets/me/set/data"])
-def test_a_link_in_the_place_of_a_hubs_folder_is_refused(upload, tmp_path, name):
-    victim = tmp_path / "victim"
-    victim.mkdir()
-    link = tmp_path / "hub" / name
-    link.parent.mkdir(parents=True)
-    link.symlink_to(victim)
-    with pytest.raises(errors.WrongFolder, match=f"{name}: expected a folder, got a link"):
-        upload.copy(tmp_path / "hub")
-    assert not list(victim.iterdir())
+    assert not any(map(hub.is_repository, names))

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
 from recommit.data.shards import ShardJournal
 from recommit.puzzles.levels import write_levels
@@ -14,6 +15,7 @@ from recommit.puzzles.sliding import Sliding
 from recommit.storage import files as data_files
 from recommit.storage import safe_open
 from recommit.storage.errors import WrongFolder
+from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no links and pipes in folders there")
@@ -48,19 +50,21 @@ def path(request, tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("opener", [safe_open.append, safe_open.edit, safe_open.create])
-def test_nothing_is_opened_for_writing_but_a_file(path, opener):
-    with pytest.raises(OSError, match=r"expected a file, got a (link|pipe|folder|socket)|File exists"):
-        opener(path)
-
-
-def test_nothing_is_read_but_a_file(path):
-    if path.is_symlink():
-        if path.exists():
-            assert safe_open.content(path) == b"mine\n"  # what is read may lie elsewhere
-        return
-    with pytest.raises(OSError, match=r"got a (pipe|folder|socket)"):
-        safe_open.content(path)
+def test_nothing_is_opened_but_a_file(path):
+    """What is read may lie elsewhere, what is written may not."""
+    for opener in (safe_open.append, safe_open.edit, safe_open.create):
+        with pytest.raises(OSError, match=r"expected a file, got a (link|pipe|folder|socket)|File exists"):
+            opener(path)
+    if not path.is_symlink():
+        refused([(lambda: safe_open.content(path), "expected a file, got a ")], OSError)
+    elif path.exists():
+        assert safe_open.content(path) == b"mine\n"
+    for name in (".lock", ".journal", "metrics.jsonl"):
+        path.rename(path.with_name(name))
+        holders = Lock(path.parent), ShardJournal(data_files.Files(), path.parent), JsonLines(path.with_name(name))
+        holder = holders[(".lock", ".journal", "metrics.jsonl").index(name)]
+        refused([(holder.__enter__, f"{name}: expected a file, got a")], WrongFolder)
+        path.with_name(name).rename(path)
 
 
 def test_files_are_replaced_and_links_not_followed(path):
@@ -74,27 +78,20 @@ def test_files_are_replaced_and_links_not_followed(path):
     assert sorted(p.name for p in path.parent.iterdir() if p.name.endswith(".tmp")) == []
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no devices in folders there")
-def test_no_device_is_replaced(tmp_path):
-    """A file that took the place of /dev/null would break the machine; root may put one there."""
+def test_no_device_is_replaced_and_no_link_among_them(tmp_path, monkeypatch):
+    """A file that took the place of /dev/null would break the machine, and root may put one there; /dev/stdout leads to
+    a file wherever a shell sends the output to one."""
     (tmp_path / "out").symlink_to(os.devnull)
-    for place in (Path(os.devnull), tmp_path / "out"):
-        with pytest.raises(OSError, match="expected a file, got a device"), data_files.replacing(place):
-            pytest.fail("began to write")
-    assert (tmp_path / "out").is_symlink()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no devices in folders there")
-@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
-def test_no_link_among_the_devices_is_replaced(there, tmp_path, monkeypatch):
-    """/dev/stdout leads to a file wherever a shell sends the output to one."""
+    replacing = lambda place: data_files.replacing(place).__enter__()
+    null, out, stdout = Path(os.devnull), tmp_path / "out", tmp_path / "stdout"
+    refused([(lambda place=place: replacing(place), "expected a file, got a device") for place in (null, out)], OSError)
     monkeypatch.setattr(safe_open, "DEVICES", tmp_path.resolve())
-    link(tmp_path / "stdout")
-    if not there:
-        (tmp_path / "mine").unlink()
-    with pytest.raises(OSError, match="expected a file, got a link"), data_files.replacing(tmp_path / "stdout"):
-        pytest.fail("began to write")
-    assert (tmp_path / "stdout").is_symlink()
+    link(stdout)
+    refused([(lambda: replacing(stdout), "expected a file, got a link")], OSError)
+    (tmp_path / "mine").unlink()
+    refused([(lambda: replacing(stdout), "expected a file, got a link")], OSError)
+    assert out.is_symlink()
+    assert stdout.is_symlink()
 
 
 def test_levels_are_written_over_a_link_and_not_through_it(tmp_path):
@@ -108,26 +105,3 @@ def test_temporary_names_cannot_be_foreseen(tmp_path):
     names = {data_files.temporary_name(tmp_path / "file").name for _ in range(100)}
     assert len(names) == 100
     assert all(name.startswith(".file.") and name.endswith(data_files.TEMPORARY) for name in names)
-
-
-@pytest.mark.parametrize("name", [".lock", ".journal"])
-def test_locks_and_journals(path, name):
-    path.rename(path.with_name(name))
-    with pytest.raises(WrongFolder, match=f"{name}: expected a file, got a"):
-        (
-            Lock(path.parent).__enter__()
-            if name == ".lock"
-            else ShardJournal(data_files.Files(), path.parent).__enter__()
-        )
-    path.with_name(name).rename(path)
-
-
-def test_logs_of_runs(path):
-    from recommit.storage.errors import DataError
-    from recommit.storage.jsonl import JsonLines
-
-    log = path.with_name("metrics.jsonl")
-    path.rename(log)
-    with pytest.raises(DataError, match="expected a file, got a"), JsonLines(log):
-        pytest.fail("opened what is no file")
-    log.rename(path)

@@ -70,7 +70,8 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
     model["policy"]["show_budget"] = show_budget
     plan = parse(SftConfig, {**TINY, "model": model})
     longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, decoder_lr=3e-3))
-    assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
+    once = replace(longer, run=replace(longer.run, save_every=40), validation=replace(longer.validation, every=40))
+    assert sft.train(once, data, out, quiet=True) == 0
     return out
 
 

@@ -42,6 +42,8 @@ def test_the_depths_of_the_policy_are_imitated_unless_others_are_named():
     assert config.targets.of(config.model.policy).depths == (2, 16)
     one = load("quick-sliding", ["model.policy.depths=[2, 16]", "targets.depths=[2]"])
     assert one.targets.of(one.model.policy).depths == (2,)
+    told = load("laptop-sokoban", ["model.policy.decoder.depth_conditioning=embedding"])
+    refused([(lambda: told.targets.of(told.model.policy), "targets.dense: expected 0 for plans that are told")])
 
 
 def test_wrong_recipes_are_refused(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.refusals import refused
 from tests.unit.watch.scripted import ScriptedMatch
 
 from recommit.cli.keys import parsed
@@ -116,13 +117,16 @@ def test_a_recording_plays_its_levels_and_no_other_state() -> None:
     level = again.level(0)
     for depth in (0, 1, 8):
         assert again.episode(level, 4, depth) == match.episode(level, 4, depth)
-    with pytest.raises(ValueError, match=r"from their start alone; recommit play --agent"):
-        again.episode(level, 3, 0)
-    after = level.task.step(level.state[None], [0])[0]
-    with pytest.raises(ValueError, match=r"from their start alone"):
-        again.episode(match_of.of_state("sokoban", after, ""), 4, 0)
-    with pytest.raises(LookupError, match=r"levels 0 to 0"):
-        again.level(1)
+    elsewhere = match_of.of_state("sokoban", level.task.step(level.state[None], [0])[0], "")
+    refused(
+        [
+            (lambda: again.episode(level, 3, 0), "from their start alone; recommit play --agent"),
+            (lambda: again.episode(elsewhere, 4, 0), "from their start alone"),
+            (lambda: again.level(1), "levels 0 to 0"),
+        ],
+        ValueError,
+        LookupError,
+    )
     screen = pressed(MatchGame(again), "down", "go")
     assert "from their start alone" in screen
     assert "by hand: 1 actions" in screen

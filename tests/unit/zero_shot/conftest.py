@@ -7,11 +7,10 @@ import pytest
 from tests.unit.zero_shot import servers
 from tests.waiting import HANG
 
-from recommit.zero_shot import client
+from recommit.zero_shot import client, transport
 from recommit.zero_shot.client import Client, Server
-from recommit.zero_shot.endpoints import ENDPOINTS
-from recommit.zero_shot.ledger import Caps, Ledger
-from recommit.zero_shot.options import ZeroShotOptions
+from recommit.zero_shot.ledger import Ledger
+from recommit.zero_shot.options import ENDPOINTS, ZeroShotOptions
 from recommit.zero_shot.secret import Key
 from recommit.zero_shot.transport import Address
 
@@ -73,10 +72,11 @@ def no_retries(monkeypatch):
 def client_of(monkeypatch):
     """Makes a client of a server, with a fake clock, a canary for a key and a log in memory."""
 
-    def make(url, *, endpoint="custom", model="tiny", timeout=HANG, retries=1, caps=None, key=CANARY, **more):
-        options = ZeroShotOptions(model, Path("unused"), timeout=timeout, answer_tokens=512, **more)
+    def make(url, *, endpoint="custom", timeout=HANG, retries=1, key=CANARY, **more):
+        options = ZeroShotOptions("tiny", Path("unused"), endpoint=endpoint, answer_tokens=512, **more)
         monkeypatch.setattr(client, "RETRIES", retries)
-        clock, log, server = FakeClock(), Kept(), Server(ENDPOINTS[endpoint], Address.parse(url), Key(key, "CANARY"))
-        return Client(options, server, Ledger(caps or Caps(), log, 512, clock.stop), clock)
+        monkeypatch.setattr(transport, "SECONDS", timeout)
+        clock, log, server = FakeClock(), Kept(), Server(options.server, Address.parse(url), Key(key, "CANARY"))
+        return Client(options, server, Ledger(None, None, log, 512, clock.stop), clock)
 
     return make

@@ -157,5 +157,3 @@ def test_rows_are_the_state(task):
 def test_solved_starts_are_over():
     played = Game(recommit.Sliding(2), np.array([[1, 2], [3, 0]], np.uint8), 3)
     assert (played.over, played.score().decisions, spl(0, 0, True)) == (True, 0, 0.0)
-    with pytest.raises(ValueError, match="view: expected one of image, text, got 'sound'"):
-        game(view="sound")

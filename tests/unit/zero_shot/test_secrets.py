@@ -16,8 +16,7 @@ from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, hang_up, reply, silence
 from tests.waiting import HANG, until
 
-from recommit.zero_shot import secret
-from recommit.zero_shot.client import DecisionPlace
+from recommit.zero_shot import secret, transport
 from recommit.zero_shot.game import Observation
 from recommit.zero_shot.ledger import ZeroShotError
 from recommit.zero_shot.secret import HIDDEN, Key, clean
@@ -59,8 +58,8 @@ def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
         "length": (4, 8),
         "budget": 2,
         "instances": 2,
-        "timeout": SHORT if name == "nothing" else HANG,
     }
+    monkeypatch.setattr(transport, "SECONDS", SHORT if name == "nothing" else HANG)
     status = zero_shot("tiny", out, endpoint="custom", base_url=server.url, **flags)
     assert status in (0, 1)
     until(lambda: server.seen)  # after a silence it may still be on its way
@@ -78,7 +77,7 @@ def test_no_traceback_shows_it_even_with_all_variables(name, serve, client_of):
     server = serve(ECHOES[name])
     client = client_of(server.url, timeout=SHORT if name == "nothing" else HANG, retries=0)
     try:
-        shown = repr(client.ask(Observation("rules", "which?", 1), DecisionPlace("task/0", 0, 0)))
+        shown = repr(client.ask(Observation("rules", "which?", 1), {"instance": "task/0", "decision": 0}))
     except ZeroShotError as error:
         frames = traceback.TracebackException.from_exception(error, capture_locals=True)
         shown = "".join(frames.format()) + repr(error) + repr(error.args)
@@ -87,29 +86,19 @@ def test_no_traceback_shows_it_even_with_all_variables(name, serve, client_of):
 
 
 def test_keys_in_the_wrong_place_are_refused_without_repeating_them(tmp_path, monkeypatch):
-    monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
-    url = "http://127.0.0.1:9/v1"
-    wrong = [
-        {"base_url": f"http://{CANARY}@127.0.0.1:9/v1"},
-        {"base_url": f"http://127.0.0.1:9/v1?key={CANARY}"},
-        {"base_url": f"http://127.0.0.1:9/{CANARY}"},
-        {"base_url": url, "model": f"m-{CANARY}"},
-        {"base_url": url, "extra": f'{{"api_key": "{CANARY}"}}'},
-        {"base_url": url, "out": tmp_path / CANARY},
-    ]
-    for flags in wrong:
-        with pytest.raises(ValueError, match=": expected ") as caught:
-            zero_shot(**{"model": "m", "out": tmp_path / "out", "endpoint": "custom"} | flags)
+    def call(place="127.0.0.1:9/v1", key=CANARY):
+        monkeypatch.setattr(os, "environ", {**os.environ, "RECOMMIT_API_KEY": key})
+        return zero_shot("m", tmp_path / "out", endpoint="custom", base_url=f"http://{place}")
+
+    for place in (f"{CANARY}@127.0.0.1:9/v1", f"127.0.0.1:9/v1?key={CANARY}"):
+        with pytest.raises(ValueError, match="base_url: expected ") as caught:
+            call(place)
         assert CANARY not in str(caught.value)
+    for key in ("sk-x\r\nHost: evil", "sk x y z", "sk-\u00e4", "sk-\x00"):  # which would break the header
+        with pytest.raises(ValueError, match="RECOMMIT_API_KEY: expected a key of printable characters") as caught:
+            call(key=key)
+        assert key not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("text", ["sk-x\r\nHost: evil", "sk x y z", "sk-\u00e4", "sk-\x00"])
-def test_a_key_that_would_break_the_header_is_refused_without_repeating_it(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "environ", {**os.environ, "RECOMMIT_API_KEY": text})
-    with pytest.raises(ValueError, match="RECOMMIT_API_KEY: expected a key of printable characters") as caught:
-        zero_shot("m", tmp_path, endpoint="custom", base_url="http://127.0.0.1:9/v1")
-    assert text not in str(caught.value)
 
 
 def test_a_key_hides_itself():

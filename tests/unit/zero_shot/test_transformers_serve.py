@@ -16,10 +16,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="the model behind the server needs the train extra")
 pytest.importorskip("transformers", reason="the server is a part of it")
 
+from tests.ports import free_port
 from tests.waiting import HANG, until
 
 import recommit
-from recommit.runs.distributed import free_port
 from recommit.storage import jsonl
 
 pytestmark = pytest.mark.nightly

@@ -68,7 +68,7 @@ def show(options: ShowOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    from recommit.data import show as shown
+    from recommit.data import card
     from recommit.data.dataset import open_folder
 
     folder = options.folder
@@ -80,8 +80,8 @@ def show(options: ShowOptions, json: bool = False) -> None:
         right = {"folder": str(folder), "rows": checked, "labels": options.labels, "right": True}
         _answer(right if json else f"{folder}: {checked:,} rows, all as they should be")
         return
-    statistics = shown.describe(data)
-    _answer(statistics if json else shown.text(statistics))
+    statistics = card.describe(data)
+    _answer(statistics if json else card.text(statistics))
 
 
 def export(options: ExportOptions, json: bool = False) -> None:
@@ -118,7 +118,7 @@ def _push(options: ExportOptions, repo: str) -> None:
     from recommit.storage import hub
 
     data = open_folder(options.folder, None)
-    verify(data)  # whoever puts it there vouches for the figures of its card
+    verify(data)  # its card vouches for the figures
     upload = hub.Upload(repo, "dataset", data.folder, {"README.md": card(data.manifest, repo)})
     _answer(hub.push(upload, options.hub, options.send))
 

@@ -6,7 +6,6 @@ import json as json_module
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from recommit.cli.boards import check_place
 from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, GraphShowOptions, settings
 from recommit.runs.progress import Progress
 from recommit.storage.terminal_text import say, tell
@@ -78,7 +77,8 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         disk.replace(disk.Files(), options.out / "scores.json", scores.encode())
         disk.replace(disk.Files(), options.out / "scores.md", text.encode())
         about = tables.about(graph, files.describe(graph))
-        graph_page.write(scorer, rows, entries, about, options.out / "page.html", _title(options))
+        title = f"Commitments of {options.graph.name}"
+        graph_page.write(scorer, rows, entries, about, options.out / "page.html", title)
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
 
@@ -140,12 +140,8 @@ def _values(
     }
 
 
-def _title(options: GraphScoreOptions | GraphShowOptions) -> str:
-    return f"Commitments of {options.graph.name}"
-
-
 def show(options: GraphShowOptions, json: bool = False) -> int:
-    """Say what a commitment graph holds, make a page about it, or put it on a hub.
+    """Say what a commitment graph holds, or put it on a hub.
 
     Args:
         json: Print the manifest as JSON.
@@ -153,26 +149,12 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
     from recommit.graph import files, tables
     from recommit.storage import hub
 
-    if options.page is not None:
-        check_place(options.page)
     graph = files.read(options.graph)
     manifest = files.describe(graph)
     if options.push is not None:
         place = options.graph if options.graph.exists() else files.EXAMPLES / options.graph
-        upload = hub.Upload(
-            options.push, "dataset", place.absolute(), {"README.md": tables.card(manifest, options.push)}
-        )
-        tell(hub.push(upload, options.hub, options.send))
+        cards = {"README.md": tables.card(manifest, options.push)}
+        tell(hub.push(hub.Upload(options.push, "dataset", place.absolute(), cards), options.hub, options.send))
         return 0
-    text = tables.about(graph, manifest)
-    if options.page is not None:
-        from recommit.graph import score as scoring
-        from recommit.graph.score import GraphScorer
-        from recommit.horizon import rule_registry as by_name
-        from recommit.report import graph_page
-
-        scorer = GraphScorer(graph, settings(options, graph))
-        entries = [by_name.named(name) for name in options.rules]
-        graph_page.write(scorer, scoring.score(scorer, entries), entries, text, options.page, _title(options))
-    tell(json_module.dumps(manifest, indent=2) + "\n" if json else text, end="")
+    tell(json_module.dumps(manifest, indent=2) + "\n" if json else tables.about(graph, manifest), end="")
     return 0

@@ -63,7 +63,7 @@ def doctor(json: bool = False) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """What this installation has: versions by extra and module (None where one is missing), and whether it works."""
+    """The installation: versions by extra and module (None where one is missing), and whether it works."""
     packages = importlib.metadata.packages_distributions()  # which reads a file of every package
     versions = {extra: {each: _version(each, packages) for each in modules} for extra, modules in EXTRAS.items()}
     return {
@@ -185,7 +185,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
-    """What ``work`` returns, and the CPU seconds it took."""
+    """The result of ``work``, and its CPU seconds."""
     begin = time.process_time()
     result = work()
     return result, max(time.process_time() - begin, 1e-9)

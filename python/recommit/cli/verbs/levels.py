@@ -82,28 +82,15 @@ def _generated(options: GenerateOptions) -> tuple[Any, list[str]]:
     return np.concatenate(states), titles
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckOptions:
-    """What is checked, and written.
+def check(file: Path, index: int | None = None, json: bool = False) -> None:
+    """List the levels of a file, or print one.
 
     Args:
         file: A level file of any of the known formats.
         index: Print this level, counted from 0, instead of the list.
-        out: Write the levels again to this file.
-    """
-
-    file: Path
-    index: int | None = None
-    out: Path | None = None
-
-
-def check(options: CheckOptions, json: bool = False) -> None:
-    """List the levels of a file, or print one; write them again.
-
-    Args:
         json: Print JSON.
     """
-    levels, index = read_levels(options.file), options.index
+    levels = read_levels(file)
     chosen, first = (levels, 0) if index is None else (one(levels, index), index)
     rows: list[dict[str, Any]] = [
         {"index": i, "rows": rows, "columns": columns, "title": title}
@@ -116,8 +103,6 @@ def check(options: CheckOptions, json: bool = False) -> None:
     else:
         text = format_levels(chosen).rstrip("\n")
         tell(dumps(rows[0] | {"state": chosen[0].tolist()}, indent=2) if json else text)
-    if options.out is not None:
-        write_levels(options.out, chosen)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""``recommit render``: a level, a plan or an episode as one picture, a sheet of several, or an animation."""
+"""``recommit render``: a level as a picture, a plan or an episode as an animation."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.cli.boards import LevelOptions, check_place
+from recommit.puzzles.frames import encode_png
 from recommit.puzzles.solutions import UNSOLVABLE
-from recommit.storage import errors
+from recommit.storage import files
 from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from recommit.cli.boards import ChosenLevel
     from recommit.report.animation import PlayedEpisode
 
-    Boards = NDArray[np.uint8]
-
-#: Pictures in a row of a sheet, pixels between them, most pixels of a sheet, and the sheet behind the boards.
-ROW, GAP, MOST = 8, 8, 1 << 26
-PAGE = (250, 248, 244)
 LETTERS = "udlr"
 
 
@@ -32,7 +26,7 @@ class RenderOptions(LevelOptions):
     """What is drawn, and how.
 
     Args:
-        out: The file to write, .png or .gif; it is replaced whole or not at all.
+        out: The file to write, .png of a level, or .gif; it is replaced whole or not at all.
         plan: Actions to show, u d l r as recommit solve prints them; the word solve for an optimal plan (default:
             none).
         agent: Show an episode instead: of a training run or a saved policy, by its folder, of one that comes with the
@@ -50,16 +44,17 @@ class RenderOptions(LevelOptions):
         super().__post_init__()
         if self.out.suffix.lower() not in (".png", ".gif"):
             raise ValueError(f"out: expected a name that ends in .png or .gif, got {self.out}")
+        if self.out.suffix.lower() == ".png" and (self.plan or self.agent):
+            raise ValueError(f"out: expected a name that ends in .gif with --plan and --agent, got {self.out}")
         if self.plan and self.agent:
             raise ValueError(f"plan: expected one of --plan and --agent, got --plan {self.plan} --agent {self.agent}")
 
 
 def render(options: RenderOptions) -> None:
-    """Draw a level, a plan or an episode: a PNG with one picture after another, or a GIF that moves."""
+    """Draw a level as a picture, PNG, or a plan or an episode as an animation, GIF."""
     check_place(options.out)
-    out = options.out
     count = _draw_episode(options) if options.agent else _draw_plan(options.level(), options)
-    tell(f"{out}: {count} picture{'s' * (count != 1)}, {out.stat().st_size / 1000:.0f} kB")
+    tell(f"{options.out}: {count} picture{'s' * (count != 1)}, {options.out.stat().st_size / 1000:.0f} kB")
 
 
 def _draw_plan(level: ChosenLevel, options: RenderOptions) -> int:
@@ -71,7 +66,8 @@ def _draw_plan(level: ChosenLevel, options: RenderOptions) -> int:
         states.append(level.task.step(states[-1][None], np.array([action], np.uint8))[0])
     boards = level.task.render(np.stack(states), options.cell)
     if options.out.suffix.lower() == ".png":
-        return sheet(boards, options.out)
+        files.replace(files.Files(), options.out, encode_png(boards[0]))
+        return 1
     last = len(boards) - 1
     notes = [f"action {at} of {last}" for at in range(last + 1)] if last else [""]
     times = [animation.OBSERVATION, *[animation.ACTION] * (last - 1), animation.END][: last + 1]
@@ -81,14 +77,10 @@ def _draw_plan(level: ChosenLevel, options: RenderOptions) -> int:
 
 
 def _draw_episode(options: RenderOptions) -> int:
-    """Draw an episode: on a sheet the boards that it observed and its end, in an animation every action."""
+    """Draw every action of an episode."""
     episode = _episode(options)
-    if options.out.suffix.lower() == ".gif":
-        episode.save(options.out, cell=options.cell)
-        return len(episode.states) + episode.observations
-    places = np.concatenate([[0], np.cumsum(np.array(episode.executed, np.intp))])
-    boards = episode.task.render(episode.states[places], options.cell)
-    return sheet(boards, options.out)
+    episode.save(options.out, cell=options.cell)
+    return len(episode.states) + episode.observations
 
 
 def _episode(options: RenderOptions) -> PlayedEpisode:
@@ -119,26 +111,3 @@ def _actions(level: ChosenLevel, plan: str) -> list[int]:
     if wrong := sorted(set(plan.lower()) - set(LETTERS)):
         raise ValueError(f"plan: expected the word solve, or letters of u d l r, got {wrong[0]!r}")
     return [LETTERS.index(letter) for letter in plan.lower()]
-
-
-def sheet(boards: Boards, out: Path) -> int:
-    """Write boards in rows, from left to right, as one PNG."""
-    from recommit.storage.files import replacing
-
-    try:
-        from PIL import Image
-    except ImportError:
-        raise errors.need("pillow", "cli") from None
-    count, height, width = len(boards), *boards.shape[1:3]
-    columns = min(count, ROW)
-    rows, step = -(-count // columns), (height + GAP, width + GAP)
-    if rows * step[0] * columns * step[1] > MOST:
-        raise ValueError(f"cell: expected so few pixels that {count} boards have at most {MOST:,}, got more")
-    page = np.empty((rows * step[0] - GAP, columns * step[1] - GAP, 3), np.uint8)
-    page[:] = PAGE
-    for number, board in enumerate(boards):
-        row, column = divmod(number, columns)
-        page[row * step[0] :, column * step[1] :][:height, :width] = board
-    with replacing(out) as file:
-        Image.fromarray(page).save(file, format="PNG", optimize=True)
-    return count

@@ -61,7 +61,7 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
     config = options.config()
     if show:
         return _shown(config)
-    from recommit.train.grpo import train
+    from recommit.train.grpo.trainer import train
 
     init, out = _needed("init", options.init), _needed("out", options.out)
     return train(
@@ -78,7 +78,7 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
 
 
 def _needed(name: str, value: Value | None) -> Value:
-    """What --show alone goes without."""
+    """A folder that everything but --show needs."""
     if not value:
         raise WrongCall(f"{name}: expected a folder (--{name} FOLDER), got none; --show alone needs none")
     return value
@@ -207,9 +207,9 @@ def reproduce(options: ReproduceOptions, show: bool = False, quiet: bool = False
         show: Print the commands of the preset, as a shell would run them, and stop.
         quiet: Say nothing while working.
     """
-    from recommit.reproduce import stages
+    from recommit.reproduce import run
 
     if show:
-        tell(stages.shown(options), end="")
+        tell(run.shown(options), end="")
         return 0
-    return stages.reproduce(options, quiet=quiet)
+    return run.reproduce(options, quiet=quiet)

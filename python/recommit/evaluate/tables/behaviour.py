@@ -6,8 +6,8 @@ from math import log
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics, reported
-from recommit.evaluate.family import DEPTHS, EVERY, STAGES, best, depth_of, stage_of
-from recommit.evaluate.tables.main_results import SAMPLED, fixed
+from recommit.evaluate.family import DEPTHS, EVERY, SAMPLED, STAGES, best, depth_of, stage_of
+from recommit.evaluate.tables.main_results import fixed
 from recommit.evaluate.tables.table import Content, table
 from recommit.evaluate.text import beside, hundred, less, of
 from recommit.results.grid import Grid, number, percent
@@ -59,12 +59,7 @@ def difficulty(results: FamilyResults) -> Content:
     """Solved and actions on the instances of each difficulty of the data. The paper has no such table."""
     lines = []
     for budget in ("tight", "loose"):
-        rows = {
-            "adaptive": results.row("adaptive", budget),
-            "adaptive, sampled": results.row(SAMPLED, budget),
-            "RL best fixed": results.best_fixed("RL", budget),
-            "SFT best fixed": results.best_fixed("SFT", budget),
-        }
+        rows = results.rivals(budget)
         for name in of(rows["adaptive"], "by_difficulty") or ():
             each = [of(row, "by_difficulty", name) for row in rows.values()]
             played = next(str(one["count"]) for one in each if one)
@@ -82,11 +77,7 @@ def efficiency(results: FamilyResults) -> Content:
     """Wasted and backward decisions and progress per action, solved and unsolved, both budgets."""
     lines = []
     for budget in ("tight", "loose"):
-        rows = {
-            "adaptive": results.row("adaptive", budget),
-            "RL best fixed": results.best_fixed("RL", budget),
-            "SFT best fixed": results.best_fixed("SFT", budget),
-        }
+        rows = {name: row for name, row in results.rivals(budget).items() if name != "adaptive, sampled"}
         for name in ("wasted", "backward", "progress per action"):
             for i, (who, row) in enumerate(rows.items()):
                 cells = [f"{budget}: {who}: {name}"]

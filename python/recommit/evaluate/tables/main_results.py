@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import reported, transcripts
 from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, ZERO_SHOT, AgentName, readable
-from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
+from recommit.evaluate.family import DEPTHS, EVERY, SAMPLED, best, clamped, depth_of
 from recommit.evaluate.policy_plans import plans_digest
 from recommit.evaluate.reported import Reported
 from recommit.evaluate.tables.table import Content, table
 from recommit.evaluate.text import beside, hundred, less, of, short
 from recommit.results.grid import Grid, figure, number, percent
-from recommit.results.pareto import hypervolume, undominated
 from recommit.results.pareto import pareto as pareto_front
+from recommit.results.pareto import undominated
 from recommit.runs.directory import best_policy
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.family import FamilyResults, Members
 
-#: Adaptive's depths sampled: the paper does not say whether its figures are of this one.
-SAMPLED = "sampled"
 #: The run by the paper's recipe, in families whose adaptive run has another.
 PAPER = "paper"
 #: Depth rules that know the distance.
@@ -59,11 +57,8 @@ def main(results: FamilyResults) -> Content:
     further = {name: how for name, how in every.items() if any(row.get(how[0]) is not None for row in results.rows)}
     lines = []
     for budget in ("tight", "loose"):
-        paper, rows = reported.MAIN[results.task, budget], list[tuple[str, Reported, dict[str, Any] | None]]()
-        rows += [("adaptive", paper["adaptive"], results.row("adaptive", budget))]
-        rows += [("adaptive, sampled", paper["adaptive"], results.row(SAMPLED, budget))]
-        best_of = {kind: f"{kind} best fixed" for kind in ("RL", "SFT")}
-        rows += [(name, paper[name], results.best_fixed(kind, budget)) for kind, name in best_of.items()]
+        paper, best_of = reported.MAIN[results.task, budget], {kind: f"{kind} best fixed" for kind in ("RL", "SFT")}
+        rows = [(name, paper[name.partition(",")[0]], row) for name, row in results.rivals(budget).items()]
         rows += [
             (f"{name}, chosen on the test set", Reported(), results.best_fixed(kind, budget, "test"))
             for kind, name in best_of.items()
@@ -237,12 +232,9 @@ def pareto(results: FamilyResults) -> Content:
         rows = [r for r in results.of(_on_front(results.members), budget) if r["agent"] != "solver"]
         points = {r["agent"]: (r["solve_rate"], r["actions_per_episode"]) for r in rows}
         never = undominated(own["decisions"], own["actions_per_episode"], EVERY)
-        most, alone = 8.0 * own["decisions"], {name: p for name, p in points.items() if name.startswith("fixed")}
-        whole, of_fixed = (100 * hypervolume(each, most) for each in (points, alone))
         names = ", ".join(AgentName.parse(name).base for name in pareto_front(points))
         spared = ", ".join(f"h={depth}" for depth in never) or "none"
-        volumes = f"hypervolume to {most:.0f} actions {whole:.1f}, of fixed depths alone {of_fixed:.1f}"
-        notes.append(f"{budget}: front {names}; {volumes}; never to be dominated: {spared}")
+        notes.append(f"{budget}: front {names}; never to be dominated: {spared}")
     return Content((), tuple(notes))
 
 

@@ -1,4 +1,4 @@
-"""What a backbone must offer, and how one is found and loaded.
+"""The protocol of a backbone, and how one is found and loaded.
 
 A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
 ``PromptInputs``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``
@@ -48,16 +48,16 @@ LISTED = dict.fromkeys(
     ),
     "",
 )
-#: What a file says of any other backbone: whoever reads the file names the place, and a fingerprint has to fit.
+#: The name in a file of any other backbone: its place is an argument of the reader, and a fingerprint has to fit.
 GIVEN = "given"
 #: The backbone that a command names by ``--backbone``, for every policy whose own is neither listed nor in its folder.
 _GIVEN: ContextVar[str] = ContextVar("backbone", default="")
 #: Far more than any of them has: a stranger's folder that asks for more would only take this machine's memory.
 MOST_LAYERS = 1 << 10
-#: Which file has which weights, where there are several.
+#: The list of files by weight, where there are several.
 INDEX = "model.safetensors.index.json"
 
-#: What of a repository is read: other formats of the same weights may lie beside these, and in folders.
+#: Files of a repository that are read: other formats of the same weights may lie beside them, and in folders.
 READ = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
 
 
@@ -96,7 +96,7 @@ class Backbone(Protocol):
         """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: as the family likes."""
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:
-        """How wide a cell of a board of rows x cols is drawn."""
+        """Pixels of a cell's side, on a board of rows x cols."""
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Everything constant for pictures of rows x cols visual tokens."""
@@ -213,8 +213,8 @@ def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
 
 
 def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) -> Path:
-    """The local copy of a repository, a folder that is called like its commit. How much of it is missing and where it
-    goes is said before it is downloaded. Without a network, or with HF_HUB_OFFLINE=1, what is there already."""
+    """The local copy of a repository, a folder that is called like its commit; its size and place are printed before a
+    download. Without a network, or with HF_HUB_OFFLINE=1, the copy that is there."""
     import huggingface_hub
     from huggingface_hub.constants import HF_HUB_CACHE
     from huggingface_hub.errors import DryRunError
@@ -223,7 +223,7 @@ def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) ->
     options: dict[str, Any] = {"revision": revision or None, **patterns}
     missing = 0
     try:
-        with quiet(), suppress(DryRunError):  # nobody answers, and perhaps nothing is missing
+        with quiet(), suppress(DryRunError):  # no hub answers, and perhaps nothing is missing
             every = huggingface_hub.snapshot_download(name, dry_run=True, **options)
             missing = sum(each.file_size for each in every if each.will_download)
             if missing and not waits:

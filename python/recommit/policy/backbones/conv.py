@@ -49,7 +49,7 @@ class ConvShape:
     blocks: int = 8
     #: Width of z.
     z: int = 128
-    #: z is read at one place and at all cells up to so many rows and columns from it.
+    #: Rows and columns around the place of z whose cells are read with it.
     reach: int = 3
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class ConvShape:
             checks.integer(f"model.shape.{name}", getattr(self, name), least, most)
 
 
-#: What ``conv:NAME`` stands for.
+#: Shapes by the NAME of ``conv:NAME``.
 CONV = {"small": ConvShape(32, 8, 128), "base": ConvShape(64, 12, 128)}
 
 
@@ -84,7 +84,7 @@ def pooled(x: Tensor) -> Tensor:
 
 
 class ConvNet(nn.Module):
-    """What a conv backbone trains."""
+    """The network of a conv backbone."""
 
     def __init__(self, shape: ConvShape) -> None:
         super().__init__()

@@ -94,7 +94,7 @@ _FAMILIES = {
     "qwen3_vl": ("Qwen3VLConfig", "", "model.", "lm_head.weight"),
     "internvl": ("InternVLConfig", "language_model.", "language_model.model.", "language_model.lm_head.weight"),
 }
-#: How a recipe says that a backbone begins with random weights: one of these and a name, such as ``random:small``.
+#: Prefixes of backbones with random weights in recipes, before a name: ``random:small``.
 FROM_NOTHING = ("random:", "conv:")
 BACKBONES = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
@@ -112,25 +112,8 @@ BACKBONES = {
         3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
     ),
 }  # fmt: skip
-#: Wider ones are not drawn whole in memory, but in shards of so many bytes and their index.
+#: Wider ones are not drawn whole in memory, but in shards of at most SHARD bytes and their index.
 WIDEST, SHARD = 512, 1_000_000_000
-#: A conversation as one text, in the manner of Qwen: roles between marks, and a place for every picture.
-CHAT = """\
-{%- for message in messages -%}
-{{ '<|im_start|>' + message.role + '\\n' }}
-{%- if message.content is string -%}
-{{ message.content }}
-{%- else -%}
-{%- for part in message.content -%}
-{{ '<|vision_start|><|image_pad|><|vision_end|>' if part.type == 'image' else part.text }}
-{%- endfor -%}
-{%- endif -%}
-{{ '<|im_end|>\\n' }}
-{%- endfor -%}
-{%- if add_generation_prompt -%}
-{{ '<|im_start|>assistant\\n' }}
-{%- endif -%}
-"""
 
 
 def config(shape: Shape, tokenizer: Any) -> Any:
@@ -236,23 +219,12 @@ def make_backbone(
         return make_conv(folder, shape, seed=seed)
     folder.mkdir(parents=True, exist_ok=True)
     adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
-    if shape.family in ("qwen2_5_vl", "qwen3_vl"):
-        _write_for_servers(folder, tokenizer)
     if shard or shape.width > WIDEST:
         _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or SHARD)
         return folder
     model = _drawn(shape, tokenizer, seed)
     adapted(model.to(getattr(torch, dtype)), tokenizer).save(folder)
     return folder
-
-
-def _write_for_servers(folder: Path, tokenizer: Any) -> None:
-    """What a server of models reads beside a backbone: the chat template, and the generation settings without which it
-    ignores temperature and top-p."""
-    replace(Files(), folder / "chat_template.jinja", CHAT.encode())
-    end, pad = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
-    settings = {"do_sample": True, "eos_token_id": end, "pad_token_id": pad}
-    replace(Files(), folder / "generation_config.json", (json.dumps(settings, indent=2) + "\n").encode())
 
 
 def _drawn(shape: Shape, tokenizer: Any, seed: int) -> Any:

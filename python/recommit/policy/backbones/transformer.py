@@ -1,5 +1,5 @@
-"""What every transformers backbone shares: loading, the prompt, the language model, saving; and what image processors
-do to pictures, for families whose patches the core does not draw.
+"""The base of all backbones of transformers: loading, the prompt, the language model, saving; and the work of image
+processors, for families whose patches the core does not draw.
 
 Three things differ from calling the stock model, none of them in the result: positions and masks are computed once per
 picture size; a long text before the picture, which all states share, is computed once per pass (``SharedText``); and
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: How transformers reads a folder, and computes attention.
+#: Options by which transformers reads a folder, and its kernel of attention.
 READING, ATTENTION = {"local_files_only": True, "trust_remote_code": False}, "sdpa"
-#: What parts of a configuration are written with that are no fields: which part it is, and older names.
+#: Entries of parts of a configuration that are no fields: the kind of part, and older names.
 NAMED_BESIDES = {"model_type", "rope_theta", "rope_scaling", "torch_dtype"}
-#: What of a tokenizer's settings would name files, besides those of its class.
+#: Tokenizer settings that reference files, besides those of its class; rejected on load.
 NAMING_FILES = ("fast_tokenizer_files", "vocab", "merges", "gguf_file", "tokenizer_object")
 #: Tokens of text before the picture from which on it is worth computing them once for all states.
 SHARED = 8
@@ -162,7 +162,7 @@ class TransformersBackbone(nn.Module):
         return rows * tokens, cols * tokens
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
-        """How wide a cell of a board is drawn: one visual token if ``cell`` is 0."""
+        """Pixels of a cell's side: one visual token if ``cell`` is 0."""
         return cell or self.token_pixels
 
     @abstractmethod
@@ -179,7 +179,7 @@ class TransformersBackbone(nn.Module):
 
     @abstractmethod
     def processor(self) -> dict[str, Any]:
-        """What the published image processor needs to see pictures as this class does."""
+        """Settings with which the published image processor sees pictures as this class does."""
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Token ids by the tokenizer, positions by the family's rule."""
@@ -375,7 +375,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Normalization:
-    """What an image processor subtracts from values in 0..1 and divides by, per channel."""
+    """Mean and deviation per channel by which an image processor normalises values in 0..1."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]

@@ -3,8 +3,9 @@ holds of it.
 
     engine-00000.safetensors ...   of trained parameter i: {i}.weight, {i}.exp_avg, {i}.exp_avg_sq, {i}.step
 
-Weights and moments are whole and in float32, whoever split or rounded them: a run goes on with another number of ranks,
-and with another stage of ZeRO. Files are of bounded size, so that nobody holds all of a large model twice.
+Weights and moments are whole and in float32, also of engines that split or round them: a run goes on with another
+number of ranks, and with another stage of ZeRO. Files are of bounded size, so that no rank holds all of a large model
+twice.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     State = dict[str, Tensor]
 
 T = TypeVar("T")
-#: A file of a checkpoint is closed when it holds so many bytes.
+#: Bytes at which a file of a checkpoint is closed.
 FILE_BYTES = 1 << 31
 #: Numbers of a gradient that DeepSpeed reduces together; its own default is ten times what an adapter has.
 BUCKET = 50_000_000
@@ -105,7 +106,7 @@ class Engine:
         save_states(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
 
     def load(self, folder: Path) -> None:
-        """Go on exactly where ``save`` was called, by whatever engine and number of ranks."""
+        """Go on exactly where ``save`` was called, by any engine and number of ranks."""
         moments = {}
         states = load_states(folder, [p.shape for p in self.parameters])
         for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):

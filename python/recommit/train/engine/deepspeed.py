@@ -41,7 +41,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class Root(nn.Module):
-    """What DeepSpeed takes for the model: its forward runs whatever a step wants from the policy inside."""
+    """DeepSpeed's model: its forward runs any work of a step on the policy inside."""
 
     def __init__(self, policy: CommitPolicy, stage: int) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class ZeroEngine(Engine):
         save_states(folder, states, write=self.team.is_main_process)
 
     def load(self, folder: Path) -> None:
-        """See ``Engine``; whatever number of ranks, stage or engine it was that saved."""
+        """See ``Engine``; saved by any engine, stage and number of ranks."""
         shapes = [whole_shape(parameter) for parameter in self.parameters]
         begun = False
         for parameter, state in zip(self.parameters, load_states(folder, shapes), strict=True):
@@ -217,7 +217,7 @@ class ZeroEngine(Engine):
             self.zero._lazy_init_hp_params_optimizer_state()
 
     def _pieces(self) -> list[Tensor]:
-        """What the optimizer has on this rank."""
+        """The optimizer's tensors on this rank."""
         if self.stage == 0:
             return [p for group in self.zero.param_groups for p in group["params"]]
         name = "fp32_partitioned_groups_flat" if self.stage == 3 else "single_partition_of_fp32_groups"

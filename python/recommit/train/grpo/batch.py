@@ -1,4 +1,4 @@
-"""What one step of GRPO learns from, and its parts: optimizer steps, shares of ranks, micro-batches."""
+"""The batch of a GRPO step, and its parts: optimizer steps, shares of ranks, micro-batches."""
 
 from __future__ import annotations
 

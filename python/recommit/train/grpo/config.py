@@ -1,4 +1,4 @@
-"""What a GRPO run is made of. Every field says which value the paper has, where it has one."""
+"""The configuration of a GRPO run. Every field says which value the paper has, where it has one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EXACT_PHASE = ("head_updates", "head_only", "depth_head_lr", "starts", "budgets
 
 @dataclass(frozen=True)
 class AdvantageConfig:
-    """How commitments are scored, and what they are compared with."""
+    """Scores of commitments, and the groups within which they are compared."""
 
     #: ``state``: commitments of one state, by their own actions (the paper's operational sentence). ``episode``: whole
     #: episodes from one start (the paper's return). ``branch``: commitments of one state, each played to the end of the
@@ -82,7 +82,7 @@ class AdvantageConfig:
 
 @dataclass(frozen=True)
 class PriceConfig:
-    """What an executed action and an observation cost, in solved episodes.
+    """Prices of an executed action and of an observation, in solved episodes.
 
     With ``exact`` every episode pays; with sampled advantages what succeeded does: groups that all fail would differ
     only in length, and teach depth 1.
@@ -156,7 +156,7 @@ class RolloutConfig:
 
 @dataclass(frozen=True)
 class GrpoPhase:
-    """So many steps alike. What a phase does not say is as in the rest of the recipe."""
+    """Steps that are alike. A field that a phase does not name is as in the rest of the recipe."""
 
     steps: int
     #: Updates of the depth head alone in every step, on the commitment graph of its plans. Each values all depths anew,
@@ -282,7 +282,7 @@ class GrpoConfig:
 
     @property
     def introduction(self) -> str:
-        """How a puzzle is played and scored."""
+        """Estimator, instances and KL of a puzzle, in a sentence."""
         kl = f"KL {self.objective.kl} to the warm start" if self.objective.kl > 0 else "no KL"
         return (
             f"{self.advantage.estimator} advantages, {self.rollout.instances} instances of {self.rollout.budget} "
@@ -304,15 +304,15 @@ class GrpoConfig:
 
     @property
     def last_prices(self) -> Prices:
-        """What an action and an observation cost in the last step; so much they cost in validations, too."""
+        """Prices of the last step, and of every validation."""
         return self.prices_at(self.optim.steps - 1)
 
     def shards_before(self, step: int) -> int:
-        """How many shards of ``rollout.instances`` starts the steps before this one have."""
+        """Shards of ``rollout.instances`` starts in all steps before this one."""
         return sum(self.shards(self.phase_at(earlier)) for earlier in range(step))
 
     def shards(self, phase: GrpoPhase) -> int:
-        """How many shards of ``rollout.instances`` starts a step of a phase has."""
+        """Shards of ``rollout.instances`` starts in a step of a phase."""
         return phase.starts // self.rollout.instances or 1
 
     @property
@@ -322,7 +322,7 @@ class GrpoConfig:
 
 
 def of_variant(recipe: str | Path, name: str = "") -> dict[str, Any]:
-    """What a recipe says of a variant, or of a run that it names, beside its stage ``grpo``: values by path."""
+    """A recipe's values of a variant, or of a run that it names, beside its stage ``grpo``, by path."""
     name = name or str(section(recipe, "grpo").get("variant", GrpoConfig.variant))
     own = {"variant": name, **section(recipe, "family", name)}
     return {**(section(recipe, "family", "fixed") if variant(own["variant"]).depth else {}), **own}

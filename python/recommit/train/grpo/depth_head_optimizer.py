@@ -81,7 +81,7 @@ class DepthHeadOptimizer:
 
 
 class NodeShares:
-    """Which of all nodes this rank has observed, and how what all ranks have of theirs becomes one array."""
+    """The nodes that this rank has observed, and the exchange of logits that makes one array of all ranks'."""
 
     def __init__(self, graph: PolicyGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
         read, inputs = graph.inputs()

@@ -64,7 +64,7 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class TensorBatch:
-    """What the loss reads of a ``GrpoBatch``, on the policy's device."""
+    """The loss's inputs from a ``GrpoBatch``, on the policy's device."""
 
     choices: Tensor
     depth_advantage: Tensor
@@ -222,7 +222,7 @@ def _clipped(change: Tensor, advantage: Tensor, weight: Tensor, clip: float) -> 
     ratio = change.masked_fill(~live, 0.0).exp()
     plain = ratio * advantage
     bounded = ratio.clamp(1.0 - clip, 1.0 + clip) * advantage
-    # Where nothing counts there is neither value nor gradient, whatever the numbers are.
+    # An entry without weight has neither value nor gradient, even where its numbers are not finite.
     value = torch.minimum(plain, bounded).masked_fill(~live, 0.0) * weight
     with torch.no_grad():
         clipped = (live & (bounded < plain)).sum()

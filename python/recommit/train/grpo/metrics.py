@@ -168,7 +168,7 @@ def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
 
 
 def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *, head: bool) -> list[str]:
-    """What looks like a run going wrong."""
+    """Warnings about a run that goes wrong."""
     result = []
     if head and line["entropy_depth"] < COLLAPSED * np.log(depths) and line["mutual_information"] < 0.01:
         result.append(f"the depth head says the same in every state (entropy {line['entropy_depth']:.3f})")

@@ -26,7 +26,7 @@ PENALTY = 0.2
 
 @dataclass(frozen=True)
 class Spans:
-    """What happened in the spans that are scored (commitments, episodes, branches), as arrays of one shape."""
+    """Outcomes of the spans that are scored (commitments, episodes, branches), as arrays of one shape."""
 
     solved: NDArray[np.bool_]
     progress: NDArray[np.integer]  #: lowered distance
@@ -36,7 +36,7 @@ class Spans:
 
     @classmethod
     def none(cls, count: int) -> Spans:
-        """So many in which nothing has happened yet."""
+        """``count`` spans without an outcome yet."""
         no, nothing = np.zeros((2, count), np.bool_), np.zeros((3, count), np.int64)
         return cls(no[0], nothing[0], nothing[1], nothing[2], no[1])
 

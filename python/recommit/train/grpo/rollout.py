@@ -120,7 +120,7 @@ def _followed(seed: int, config: GrpoConfig, step: int, numbers: Numbers, trace:
 
 
 def _continued(actor: Actor, config: GrpoConfig, trace: Trace, numbers: Numbers, first: int) -> Trace:
-    """What the policy does after each candidate, until the budget is spent."""
+    """Continuations of each candidate by the policy, until the budget is spent."""
     size = config.advantage.group_size
     landed = trace.after.reshape(-1, *trace.after.shape[2:])
     turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.remaining.astype(np.uint64)

@@ -38,6 +38,7 @@ from recommit.runs.process import preserved_torch_state
 from recommit.runs.progress import Clock
 from recommit.storage.errors import NeedsFlag
 from recommit.storage.files import file_sha256
+from recommit.storage.schema import refuse
 from recommit.train import initial_policy, validation
 from recommit.train.config import plain
 from recommit.train.grpo import advantages, loss, metrics, rollout
@@ -110,23 +111,17 @@ def train(
 
 
 def check_puzzles(config: GrpoConfig, specs: list[DataSpec]) -> None:
-    """Refuse a configuration that several puzzles cannot share."""
+    """Refuse a configuration that several puzzles cannot share: they are validated together, and a depth head would be
+    updated for each in turn."""
     if not specs[1:]:
         return
-    if config.optim.batch % len(specs):
-        raise ValueError(f"optim.batch: expected a multiple of {len(specs)} puzzles, got {config.optim.batch}")
+    several, batch, usual = f"with {len(specs)} puzzles", config.optim.batch, config.validation.every
+    refuse((batch % len(specs), "optim.batch", f"a multiple of {len(specs)} puzzles", batch))
     for spec in specs:
-        if (every := config.of(spec.task).validation.every) != config.validation.every:
-            raise ValueError(
-                f"by_task.{spec.task}.validation.every: expected {config.validation.every}, as validation.every, "
-                f"with several puzzles, which are validated together, got {every}"
-            )
+        every, name = config.of(spec.task).validation.every, f"by_task.{spec.task}.validation.every"
+        refuse((every != usual, name, f"{usual}, as validation.every, {several}", every))
     for i, phase in enumerate(config.phases):
-        if phase.head_updates:
-            raise ValueError(
-                f"phases[{i}].head_updates: expected 0 with several puzzles, since the depth head would be updated for "
-                f"each in turn, got {phase.head_updates}"
-            )
+        refuse((phase.head_updates, f"phases[{i}].head_updates", f"0 {several}", phase.head_updates))
 
 
 @dataclass(frozen=True)
@@ -174,7 +169,7 @@ class GrpoTrainer(Trainer):
         process.seed_everything(seed)
         seeds = [rng.derived_seed(seed, rng.Purpose.GAME, i) for i in range(len(specs))] if specs[1:] else [seed]
         self.puzzles = list(map(self._puzzle, set_names(specs), specs, seeds))
-        self._freeze()
+        freeze(self.policy, self.variant, self.config, [puzzle.task for puzzle in self.puzzles])
         any_kl = any(puzzle.objective.kl > 0 for puzzle in self.puzzles)
         self.reference = ReferencePolicy(policy) if any_kl else None
         #: Of one puzzle in an optimizer step: rows of all ranks, of this one, and of a micro-batch.
@@ -191,19 +186,6 @@ class GrpoTrainer(Trainer):
         ]
         #: The last lines of each puzzle, for warnings.
         self._recent: dict[str, list[dict[str, Any]]] = {each.name: [] for each in self.puzzles}
-
-    def _freeze(self) -> None:
-        """Freeze what the variant does not train."""
-        policy = self.policy
-        policy.backbone.recompute = self.config.engine.checkpointing
-        policy.eval()  # no dropout: what is compared must differ by its weights alone
-        policy.train_only(*(puzzle.task for puzzle in self.puzzles), depth_head=self.variant.head)
-        vision = {id(p) for p in policy.backbone.vision_parameters()}
-        for parameter in policy.parameters():
-            if id(parameter) in vision or not self.variant.rest:
-                parameter.requires_grad_(False)
-        if not self.variant.rest:
-            policy.depth_head.requires_grad_(True)
 
     def _puzzle(self, name: str, spec: DataSpec, seed: int) -> TrainedPuzzle:
         config, most = self.config.of(spec.task), self.team.all_reduce_max
@@ -389,16 +371,30 @@ class GrpoTrainer(Trainer):
         return f"{initial_policy.described(self.policy, self.team)}; {self.variant.name}; {each}"
 
 
+def freeze(policy: CommitPolicy, own: Variant, config: GrpoConfig, tasks: list[Puzzle]) -> None:
+    """Freeze what a variant does not train."""
+    policy.backbone.recompute = config.engine.checkpointing
+    policy.eval()  # no dropout: what is compared must differ by its weights alone
+    policy.train_only(*tasks, depth_head=own.head)
+    vision = {id(p) for p in policy.backbone.vision_parameters()}
+    for parameter in policy.parameters():
+        if id(parameter) in vision or not own.rest:
+            parameter.requires_grad_(False)
+    if not own.rest:
+        policy.depth_head.requires_grad_(True)
+
+
 def _check(config: GrpoConfig, own: Variant, policy: CommitPolicy, team: Team) -> None:
-    if policy.config.budget_conditioned and config.advantage.estimator == "exact":
-        raise ValueError(
-            "advantage.estimator: expected state, episode or branch with a policy that is told the remaining decisions "
-            "(show_budget): exact values give a state one plan whatever remains; got exact"
-        )
-    if own.depth > (length := policy.config.plan_length):
-        raise ValueError(f"variant: expected fixed-1 to fixed-{length}, as long as plans are, got {own.name}")
-    if config.optim.batch % team.world or config.rollout.instances % team.world:
-        raise ValueError(
-            f"optim.batch and rollout.instances: expected multiples of {team.world} ranks, "
-            f"got {config.optim.batch} and {config.rollout.instances}"
-        )
+    length, told = policy.config.plan_length, policy.config.budget_conditioned
+    sizes = config.optim.batch, config.rollout.instances
+    exact = "state, episode or branch with show_budget, since exact values give a state one plan at every budget"
+    refuse(
+        (told and config.advantage.estimator == "exact", "advantage.estimator", exact, "exact"),
+        (own.depth > length, "variant", f"fixed-1 to fixed-{length}, as long as plans are", own.name),
+        (
+            any(size % team.world for size in sizes),
+            "optim.batch and rollout.instances",
+            f"multiples of {team.world} ranks",
+            sizes,
+        ),
+    )

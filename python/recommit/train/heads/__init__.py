@@ -1,1 +1,1 @@
-"""Depth heads of our own on frozen plans: one by a world model, and one conditioned on prices and budget."""
+"""Depth heads on frozen plans: one by a world model, and one conditioned on prices and budget."""

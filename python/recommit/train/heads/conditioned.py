@@ -3,7 +3,7 @@ the plan's confidence and what a world model expects of the plan.
 
 It learns on a commitment graph of the policy's own plans by exact advantages, under other prices at every update, and
 with probabilities for each number of observations left. It does not follow a gradient: it imitates an
-advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). So many steps on one
+advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). Many steps on one
 evaluation do no harm, where a gradient that is out of date goes too far.
 """
 
@@ -27,6 +27,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
 from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage.ownership import refuse_foreign
+from recommit.storage.schema import refuse
 from recommit.train.heads.world_model import policy_folder
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 #: What an action costs at least and at most in training, and an observation in actions; both by their logarithms.
 ACTION, RATIO = (0.0025, 0.02), (0.125, 8.0)
-#: One update of so many has no prices at all.
+#: Every eighth update has no prices at all.
 FREE = 8
 #: What a check on the held-out starts is the mean of.
 CHECKED = (Prices(), *(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0)))
@@ -60,7 +61,7 @@ NO_WORLD_MODEL = "policy: expected one with a world model (recommit train world-
 
 @dataclass(frozen=True)
 class HeadTraining:
-    """How it learns."""
+    """Hyper-parameters of the head and its updates."""
 
     features: str = "conditioned"
     lr: float = 3e-3
@@ -91,15 +92,12 @@ class HeadProblem:
     @classmethod
     def of(cls, graph: CommitmentGraph, depths: Sequence[int], budgets: Sequence[int]) -> HeadProblem:
         """All starts of a graph."""
-        if not graph.closed:
-            raise ValueError("graph: expected one whose edges all lead to nodes, got one that was cut")
-        if graph.budget:
-            raise ValueError(
-                f"graph: expected one of every state, got one for {graph.budget} observations; build it without "
-                "--budget"
-            )
-        if not budgets or min(budgets) < 1:
-            raise ValueError(f"budgets: expected numbers from 1 on, got {tuple(budgets)}")
+        budget = f"one for {graph.budget} observations; build it without --budget"
+        refuse(
+            (not graph.closed, "graph", "one whose edges all lead to nodes", "one that was cut"),
+            (graph.budget, "graph", "one of every state", budget),
+            (min(budgets, default=0) < 1, "budgets", "numbers from 1 on", tuple(budgets)),
+        )
         graph, starts = graph.only(tuple(depths)), graph.starts.astype(np.int64)
         return cls(graph, tuple(budgets), starts, _earliest(graph, starts), Prices())
 
@@ -180,7 +178,7 @@ def weighted_target(probs: Floats, advantage: Floats) -> Floats:
 
 
 def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64]:
-    """So many places by their shares, which ``edges`` are the running sums of."""
+    """``count`` places, sampled by their shares, whose running sums are ``edges``."""
     uniform = rng.uniform(rng.streams(seed, rng.Purpose.ORDER, np.arange(count)), number)
     result: NDArray[np.int64] = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
     return result
@@ -320,8 +318,7 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     """Train a head on a graph, and write the policy with it; the record of its best check."""
     configure_inference(threads=1)
     refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")
-    if options.updates < 1:
-        raise ValueError(f"updates: expected at least 1, got {options.updates}")
+    refuse((options.updates < 1, "updates", "at least 1", options.updates))
     graph = files.read(options.graph)
     policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
     policy.replace_augmentations(int(graph.source.get("augmentations", 1)))

@@ -39,6 +39,7 @@ from recommit.runs.directory import recipe_of
 from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
+from recommit.storage.schema import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,7 +67,7 @@ FIELDS = {"begun": dict, "curve": [{"step": verified.NUMBER}], "sha256": str}
 
 @dataclass(frozen=True)
 class WorldModelTraining:
-    """How it is trained."""
+    """Hyper-parameters of the training."""
 
     steps: int = 8000
     batch: int = 256
@@ -78,9 +79,7 @@ class WorldModelTraining:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "starts"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        refuse(*((getattr(self, n) < 1, n, "at least 1", getattr(self, n)) for n in ("steps", "batch", "starts")))
 
 
 class TrainingStates:

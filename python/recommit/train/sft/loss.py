@@ -57,7 +57,7 @@ def action_losses(logits: Tensor, actions: Tensor, optimal: Tensor, kind: str) -
 
 
 def total_weight(batch: Targets, config: TargetConfig) -> float:
-    """What the losses of a batch are divided by: known before any pass, so that micro-batches add up exactly."""
+    """The divisor of a batch's losses: known before any pass, so that micro-batches add up exactly."""
     total = float(_weights(batch, config).sum(dtype="float64"))
     if batch.elsewhere is not None:
         total += float(_weights_elsewhere(batch.elsewhere, config).sum(dtype="float64"))
@@ -108,8 +108,6 @@ def _dense_loss(
     """The same, of each state's own place and the others', from one pass of the backbone."""
     others = batch.elsewhere
     assert others is not None
-    if policy.config.decoder.depth_conditioning != "none":
-        raise ValueError("targets.dense: expected 0 for plans that are told their depth (decoder.depth_conditioning)")
     z = policy.encode_at(task, batch.states, others.cells)
     actions = np.concatenate([batch.actions, others.actions.reshape(-1, batch.actions.shape[1])])
     optimal = np.concatenate([batch.optimal, others.optimal.reshape(-1, *batch.optimal.shape[1:])])

@@ -1,4 +1,4 @@
-"""What to imitate in labelled states: paths, and all optimal actions along them."""
+"""Targets of imitation in labelled states: paths, and all optimal actions along them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Targets:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What to imitate where the player stands on other cells of N states. Their pictures are not drawn: the backbone
+    """Targets with the player on other cells of N states. Their pictures are not drawn: the backbone
     reads a state's own picture at these cells."""
 
     cells: NDArray[np.int64]  #: [N, D]: row * columns + column
@@ -115,14 +115,14 @@ def paths(
             chosen = np.where(live, path[:, i], 0).astype(np.int64)
         actions[:, i] = np.where(live, chosen, 0)
         if i + 1 < length:
-            # A solved state has no optimal action; whatever is played there, its mask stays unused.
+            # A solved state has no optimal action; its mask stays unused.
             after = task.step(here, actions[:, i].astype(np.uint8), threads=threads)
             here = np.where(live.reshape(-1, 1, 1), after, here)
     return actions, optimal
 
 
 def dense(task: Puzzle) -> bool:
-    """Has a puzzle a player that may stand elsewhere?"""
+    """True of a puzzle whose player may stand elsewhere."""
     return isinstance(task, Sokoban)
 
 

@@ -30,6 +30,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.runs import process
 from recommit.runs.process import preserved_torch_state
+from recommit.storage.schema import refuse
 from recommit.train import initial_policy, validation
 from recommit.train.config import plain
 from recommit.train.optim import lr_schedule
@@ -122,15 +123,12 @@ def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, An
 def _refuse_idle(config: TargetConfig, task: Puzzle, name: str, most: int) -> None:
     """Refuse what a data set that has ``most`` rows of a batch at most has no place for."""
     rows, cols = task.shape
-    if targets.dense(task) and config.dense >= rows * cols:
-        raise ValueError(
-            f"targets.dense: expected at most {rows * cols - 1}, the other cells of {name}, got {config.dense}"
-        )
-    if config.dagger and not round(config.dagger * most):
-        raise ValueError(
-            f"targets.dagger: expected 0, or one at least of the {most} states that a rank takes of {name} in a step "
-            f"(--set targets.dagger={1 / most:.3g}, or a larger optim.batch), got {config.dagger}"
-        )
+    many, least = targets.dense(task) and config.dense >= rows * cols, f"--set targets.dagger={1 / most:.3g}"
+    one = f"0, or one at least of the {most} states that a rank takes of {name} in a step ({least}), or a larger batch"
+    refuse(
+        (many, "targets.dense", f"at most {rows * cols - 1}, the other cells of {name}", config.dense),
+        (config.dagger and not round(config.dagger * most), "targets.dagger", one, config.dagger),
+    )
 
 
 @dataclass(frozen=True)
@@ -233,7 +231,7 @@ class SftTrainer(Trainer):
         return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
 
     def _targets(self, task: Puzzle, portion: Portion, episodes: Episodes | None) -> Targets:
-        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
+        """A data set's part of a batch; where that is empty, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
         among, length = episodes.among if episodes else None, self.policy.config.plan_length

@@ -66,14 +66,11 @@ def test_a_recipe_for_several_puzzles_is_estimated_for_each(capsys):
         " sokoban 8x8",
     ]
     assert "a warm start takes the mean of the times" in text
-    (one,) = said(capsys, "laptop-joint", "--stage", "sft", "--task", "sokoban", *SMALL, *LITTLE)
-    assert one["task"] == "sokoban"
 
 
 def test_each_puzzle_of_a_recipe_has_its_own_values():
-    for name, budget in (("sliding", 5), ("sokoban", 6)):
-        ((config, _),) = EstimateOptions("paper-joint", "grpo", task=name).stages()
-        assert (config.rollout.budget, config.optim.batch) == (budget, 128)
+    stages = EstimateOptions("paper-joint", "grpo").stages()
+    assert [(config.rollout.budget, config.optim.batch) for config, _ in stages] == [(5, 128), (6, 128)]
     assert [puzzle.task for _, puzzle in EstimateOptions("paper-joint").stages()] == ["sliding", "sokoban"] * 2
 
 

@@ -3,10 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import recommit
 from recommit.cli import command_line
 from recommit.cli.verbs import levels
 
@@ -38,12 +36,6 @@ def test_check_as_json(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown["levels"][1] == {"index": 1, "rows": 3, "columns": 6, "title": "longer"}
     assert run("levels", "check", pack, "--index", 0, "--json") == 0
     assert json.loads(capsys.readouterr().out)["state"][1] == [1, 5, 3, 2, 1]
-
-
-def test_levels_are_written_again(pack: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.txt"
-    assert run("levels", "check", pack, "--out", out) == 0
-    assert np.array_equal(recommit.read_levels(out)[1], recommit.read_levels(pack)[1])
 
 
 def test_generate_by_another_generator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,10 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 
+from tests.unit.reproduce.in_process import Called, by
+
 from recommit.cli import main
+from recommit.reproduce import launch, run
 
 PRESET = """
 - data build --task TASK --size SIZE --length 4 14 --count 60 --validation 8 --test 12 --ties random --out small/data
@@ -38,6 +41,12 @@ PRESET = """
 - report small/eval-s0 --seeds small/eval-s1 --out small/report.html
 - report small/eval-s0 --seeds small/eval-s1 --out small/results.md
 """
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch):
+    monkeypatch.setattr(launch, "program", list)
+    monkeypatch.setattr(run, "subprocess", by(Called))
 
 
 def times(folder):

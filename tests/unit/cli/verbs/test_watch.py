@@ -165,7 +165,7 @@ def test_another_size_is_refused_as_another_puzzle_is(policy: Path, capsys: pyte
 
 def test_its_episode_is_rendered_on_its_own_board(policy: Path, tmp_path: Path) -> None:
     pytest.importorskip("PIL")
-    out = tmp_path / "e.png"
+    out = tmp_path / "e.gif"
     assert main(["render", "--agent", str(policy), "--cell", "10", "--out", str(out)]) == 0
     assert out.stat().st_size
 

@@ -18,14 +18,12 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.family import FamilyResults, Members, best
 from recommit.evaluate.tables import main_results, paper_tables
 from recommit.evaluate.tables.table import FilledTable
-from recommit.report import plotting, published
+from recommit.report import plotting, sections
 from recommit.report.reading import Folder
 from recommit.train.config import parse
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
-
-ROOT = Path(__file__).resolve().parents[4]
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -227,7 +225,7 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     plain = ["evaluate", str(trained / "adaptive-s0"), "--agents", "adaptive", "--out", str(few), "--instances", "10"]
     assert main([*plain, "--validation", "6", "--quiet"]) == 0
     assert not (few / "tables.json").exists()
-    assert published.tables(Folder(few)) == []
+    assert sections.paper(Folder(few)) == []
 
 
 def test_difficulties_add_up_to_the_whole(everything):

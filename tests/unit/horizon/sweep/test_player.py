@@ -1,4 +1,4 @@
-"""What is executed at every tick, with every latency and mode: against a slow loop, and against a formula."""
+"""What is executed at every tick, with every latency and mode: against a slow loop."""
 
 from __future__ import annotations
 
@@ -70,15 +70,6 @@ def test_every_tick_is_that_of_the_slow_loop(latency: int, mode: Any, hold: Any)
         assert traces(places) == of_twin(given, depth)
         expected = [twin.outcome(seed, depth, given) for seed in SEEDS]
         assert [vars(each) for each in played.outcomes] == expected
-
-
-def test_fixed_depths_fail_as_often_as_the_formula_says() -> None:
-    one, _ = seat(options())
-    for depth in range(1, toy.HORIZON + 1):
-        (outcome,) = one.play(horizon.Fixed(depth), [2]).outcomes
-        ticks = range(toy.length(2))
-        bad = sum(toy.signal(2, t) != toy.signal(2, t // depth * depth) for t in ticks)
-        assert (outcome.total, outcome.queries) == (-bad, -(-len(ticks) // depth))
 
 
 @pytest.mark.parametrize("planted", ["nothing is stale", "the first chunk is stale", "asks when nothing is left"])

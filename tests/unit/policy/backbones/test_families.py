@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -16,7 +17,7 @@ import recommit
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.internvl import InternBackbone
 from recommit.policy.backbones.random_init import BACKBONES, Shape, config, make_backbone, make_tokenizer
-from recommit.policy.config import DecoderConfig, PolicyConfig
+from recommit.policy.config import DecoderConfig
 from recommit.policy.prompt import load_prompt
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
@@ -54,24 +55,7 @@ def test_z_equals_the_stock_model(backbone, rows, cols):
     assert (z[0] - z[1]).abs().max() > 1e-3, "two pictures must not look the same"
 
 
-@pytest.fixture(scope="module")
-def qwen3(tmp_path_factory):
-    return make_backbone(tmp_path_factory.mktemp("qwen3"), "tiny-qwen3-vl")
-
-
-def test_every_level_changes_z(qwen3):
-    policy = recommit.CommitPolicy.from_backbone(qwen3, PolicyConfig(lora=None, decoder=DECODER)).eval()
-    width, geometry = policy.backbone.width, policy.prompts_cache.of(TASK, (3, 3))
-    with torch.no_grad():
-        features = policy.vision.features(TASK, STATES, frozen=True)
-        z = policy.backbone.z(features, geometry)
-        for level in range(3):
-            less = features.clone()
-            less[..., level * width : (level + 1) * width] = 0
-            assert (policy.backbone.z(less, geometry) - z).abs().max() > 1e-4, level
-
-
-def test_the_published_processor_resizes_nothing_from_its_own_smallest_picture_on(qwen3):
+def test_the_published_processor_resizes_nothing_from_its_own_smallest_picture_on(tmp_path):
     """Published folders ask for 65,536 pixels at least: 3x3 boards with cells of 96 pixels have them."""
     processor = transformers.Qwen2VLImageProcessorPil(
         patch_size=16,
@@ -80,7 +64,7 @@ def test_the_published_processor_resizes_nothing_from_its_own_smallest_picture_o
         image_std=[0.5] * 3,
     )
     wanted = processor(images=list(TASK.render(STATES, cell=96)), return_tensors="np")["pixel_values"]
-    backbone = load_backbone(qwen3)
+    backbone = load_backbone(make_backbone(tmp_path, "tiny-qwen3-vl"))
     given = backbone.pixels(TASK, STATES, cell=96, theme="light", crop=False)
     assert np.array_equal(given.numpy(), wanted)
     assert backbone.grid(3, 3, 96) == (9, 9)
@@ -91,21 +75,11 @@ def internvl(tmp_path_factory):
     return make_backbone(tmp_path_factory.mktemp("internvl"), "tiny-internvl")
 
 
-@pytest.mark.parametrize(
-    ("rows", "cols", "asked", "drawn"), [(3, 3, 0, 56), (2, 2, 0, 112), (1, 1, 0, 112), (4, 8, 0, 28), (3, 3, 28, 28)]
-)
-def test_a_board_takes_as_many_whole_tokens_as_fit(internvl, rows, cols, asked, drawn):
+def test_a_board_takes_as_many_whole_tokens_as_fit(internvl):
     backbone = load_backbone(internvl)
-    assert backbone.cell_pixels(rows, cols, asked) == drawn
-    assert backbone.grid(rows, cols, asked) == (8, 8)
-
-
-@pytest.mark.parametrize(("size", "asked", "fits"), [(9, 0, 0), (3, 84, 56)])
-def test_boards_that_do_not_fit_are_refused(internvl, size, asked, fits):
-    with pytest.raises(
-        ValueError, match=f"cell: expected at most {fits} pixels, a {size}x{size} board on a tile of 224"
-    ):
-        load_backbone(internvl).grid(size, size, asked)
+    for rows, cols, asked, drawn in ((3, 3, 0, 56), (2, 2, 0, 112), (1, 1, 0, 112), (4, 8, 0, 28), (3, 3, 28, 28)):
+        assert backbone.cell_pixels(rows, cols, asked) == drawn
+        assert backbone.grid(rows, cols, asked) == (8, 8)
 
 
 def test_the_picture_is_the_board_and_nothing_else(internvl):
@@ -119,23 +93,25 @@ def test_the_picture_is_the_board_and_nothing_else(internvl):
     assert not tiles[:, :, 5 * 28 :].any()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"vision_feature_layer": -2}, "expected an InternVL whose language model reads the last vision layer"),
-        (
-            {"text_config": {"model_type": "gpt2", "n_layer": 10**9}},
-            "expected a language model qwen2 or qwen3, got 'gpt2'",
-        ),
-        ({"text_config": []}, "expected a language model qwen2 or qwen3, got None"),
-    ],
-)
-def test_other_kinds_are_refused(internvl, changes, message, tmp_path):
-    theirs = shutil.copytree(internvl, tmp_path / "theirs")
-    about = {**json.loads((internvl / "config.json").read_text()), **changes}
-    (theirs / "config.json").write_text(json.dumps(about))
-    with pytest.raises(ValueError, match=message):
-        load_backbone(theirs)
+OTHERS = [
+    ({"vision_feature_layer": -2}, "expected an InternVL whose language model reads the last vision layer"),
+    ({"text_config": {"model_type": "gpt2", "n_layer": 10**9}}, "expected a language model qwen2 or qwen3, got 'gpt2'"),
+    ({"text_config": []}, "expected a language model qwen2 or qwen3, got None"),
+]
+
+
+def test_other_kinds_and_boards_that_do_not_fit_are_refused(internvl, tmp_path):
+    fits = "cell: expected at most {} pixels, a {}x{} board on a tile of 224"
+    backbone, about = load_backbone(internvl), json.loads((internvl / "config.json").read_text())
+    rows = [
+        (lambda: backbone.grid(9, 9, 0), fits.format(0, 9, 9)),
+        (lambda: backbone.grid(3, 3, 84), fits.format(56, 3, 3)),
+    ]
+    for number, (changes, words) in enumerate(OTHERS):
+        theirs = shutil.copytree(internvl, tmp_path / str(number))
+        (theirs / "config.json").write_text(json.dumps({**about, **changes}))
+        rows.append((lambda theirs=theirs: load_backbone(theirs), words))
+    refused(rows)
 
 
 def test_a_language_model_of_the_next_generation_is_read_as_stock_reads_it():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from tests.refusals import refused
 from tests.unit.train import runs
 
 import recommit
@@ -50,10 +51,6 @@ def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init)
     alone = [policy.encode(TASK, states[i : i + 1], np.array([remaining])) for i, remaining in enumerate((2, 15, 2))]
     assert (together - torch.cat(alone)).abs().max() < 1e-4
     assert (policy.encode(TASK, states, np.array([3, 3, 3])) - together).abs().max() > 1e-3
-    with pytest.raises(ValueError, match=r"remaining: expected a count for each state, 1\.\.99"):
-        policy.encode(TASK, states)
-    with pytest.raises(ValueError, match="remaining: expected a count for each state"):
-        policy.encode(TASK, states, np.array([0, 1, 2]))
     other = CommitPolicy.from_pretrained(best_policy(init)).eval()
     assert torch.equal(other.encode(TASK, states), other.encode(TASK, states, np.array([1, 2, 3])))
 
@@ -132,7 +129,12 @@ def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
     assert {"adaptive@2", "adaptive@3", "fixed-2@2-validation"} <= kept
 
 
-def test_exact_values_are_refused(told, tmp_path):
-    given = runs.plan_of(advantage={"estimator": "exact"})
-    with pytest.raises(ValueError, match=r"advantage\.estimator: expected state, .*show_budget.*got exact"):
-        run.train(given, told, tmp_path / "run", quiet=True)
+def test_what_is_not_told_is_refused(told, policy, tmp_path):
+    states, exact = TASK.generate(3, seed=1).states, runs.plan_of(advantage={"estimator": "exact"})
+    refused(
+        [
+            (lambda: policy.encode(TASK, states), "remaining: expected a count for each state, 1..99"),
+            (lambda: policy.encode(TASK, states, np.array([0, 1, 2])), "remaining: expected a count for each state"),
+            (lambda: run.train(exact, told, tmp_path / "run", quiet=True), "advantage.estimator: expected state, "),
+        ]
+    )

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from tests.reference import grpo as slow
 
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo.batch import GrpoBatch, join
+from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import ObjectiveConfig
 
 CONFIGS = [
@@ -148,27 +148,6 @@ def test_fresh_ratios_are_exactly_one():
         assert named["max_ratio_deviation"] == 0.0
         assert named["clipped"] == 0
         assert named["ratios"] > 0
-
-
-def test_batches_add_up_and_padding_weighs_nothing():
-    whole, config = random_batch(12, 2), ObjectiveConfig(kl=0.0)
-    now = tuple(t.float() for t in logits(12, 2, 1))
-    device = torch.device("cpu")
-    divisor = objective.total_weight(whole)
-    together, _ = objective.from_logits(*now, objective.TensorBatch.of(whole, device), config, divisor)
-    halves = sum(
-        objective.from_logits(
-            *(t[part] for t in now), objective.TensorBatch.of(whole.where(part), device), config, divisor
-        )[0]
-        for part in (slice(0, 5), slice(5, 12))
-    )
-    assert float(halves) == pytest.approx(float(together), rel=1e-5)
-    padded = whole.padded(16)
-    longer = tuple(torch.cat([t, torch.randn(4, *t.shape[1:])]) for t in now)
-    assert len(padded) == 16
-    again, _ = objective.from_logits(*longer, objective.TensorBatch.of(padded, device), config, divisor)
-    assert float(again) == pytest.approx(float(together), rel=1e-6)
-    assert len(join([whole, padded])) == 28
 
 
 def test_kl_to_a_uniform_depth_head_is_entropy():

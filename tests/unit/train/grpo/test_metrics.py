@@ -26,3 +26,18 @@ def test_a_step_without_an_update_says_nothing_of_updates():
     moved = metrics.line_of(empty, {**nothing, "states": 2.0, "actions": 1.0, "entropy_actions": 0.5})
     assert moved.keys() - still.keys() >= {"entropy_actions", "kl_actions", "gradient_norm", "clipped"}
     assert metrics.averaged([still, moved])["entropy_actions"] == 0.5
+
+
+def test_warnings_name_what_goes_wrong():
+    well = {"entropy_depth": 1.0, "mutual_information": 0.3, "zero_std_fraction": 0.1, "clipped": 0.1}
+    rising = [{"reward": 0.1 * (i > 9), "solve_rate": 0.5 - 0.1 * (i > 9)} for i in range(20)]
+    for changes, earlier, words in [
+        ({}, [], None),
+        ({"entropy_depth": 0.05, "mutual_information": 0.0}, [], "the depth head says the same in every state"),
+        ({"zero_std_fraction": 0.95}, [], "95 % of the groups have equal rewards"),
+        ({"clipped": 0.6}, [], "60 % of the ratios are clipped"),
+        ({}, rising, "the reward rises while fewer episodes are solved"),
+        ({}, rising[::-1], None),
+    ]:
+        found = metrics.warnings({**well, **changes}, earlier, 4, head=True)
+        assert [each.partition(words or "-")[1] for each in found] == ([words] if words else [])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy, recipe_of
 from recommit.storage import errors
 from recommit.train import validation
-from recommit.train.engine.base import Engine
 from recommit.train.grpo import rollout
 from recommit.train.grpo import trainer as run
 
@@ -52,20 +50,6 @@ def test_every_estimator_trains_both_heads_and_nothing_frozen(init, tmp_path, ca
     assert set(validated) == {"adaptive", "sampled", "shuffled"}
 
 
-def test_a_warning_is_a_line_of_its_own_above_the_progress():
-    said, policy = [], SimpleNamespace(config=SimpleNamespace(depths=(1, 2)))
-    watched = SimpleNamespace(
-        _recent={"one": []},
-        state=SimpleNamespace(step=1000),
-        progress=SimpleNamespace(say=said.append),
-        policy=policy,
-        variant=SimpleNamespace(head=True),
-    )
-    line = {"zero_std_fraction": 0.95, "entropy_depth": 1.0, "mutual_information": 1.0}
-    assert run.GrpoTrainer._summary(watched, [{"one": line}]) == line
-    assert said == ["step 1,000: 95 % of the groups have equal rewards: nothing is learned from them"]
-
-
 def test_a_run_has_depths_and_rewards_of_its_own(init, tmp_path):
     mine, given = tmp_path / "mine.py", plan_of(depths=(1, 3, 5), optim={"steps": 1})
     mine.write_text("def reward(spans):\n    return spans.solved - 0.01 * spans.decisions\n")
@@ -75,6 +59,8 @@ def test_a_run_has_depths_and_rewards_of_its_own(init, tmp_path):
     mine.write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
     with pytest.raises(errors.WrongFolder, match="reward was"):
         run.train(given, init, tmp_path / "run", reward=mine, quiet=True)
+    with pytest.raises(errors.NeedsFlag, match="reward: expected the file"):
+        run.train(given, init, tmp_path / "run", quiet=True)
 
 
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path):
@@ -163,28 +149,6 @@ def test_runs_interrupted_at_any_step_end_in_the_same_bits(init, straight, tmp_p
     out, plan = tmp_path_factory.mktemp("interrupted") / "run", plan_of(run={"save_every": save_every})
     interrupt_and_go_on(run.GrpoTrainer, lambda: run.train(plan, init, out, quiet=True), stop)
     same(straight, out)
-
-
-class Killed(BaseException):
-    """Nothing in the trainer may catch it."""
-
-
-def test_a_killed_run_goes_back_to_its_checkpoint(init, straight, tmp_path, monkeypatch):
-    """Between two updates of a step."""
-    whole, calls = Engine.step, []
-
-    def killed(*arguments):
-        calls.append(arguments)
-        if len(calls) == 3:
-            raise Killed
-        return whole(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Engine, "step", killed)
-        with pytest.raises(Killed):
-            run.train(plan_of(), init, tmp_path / "run", quiet=True)
-    assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
-    same(straight, tmp_path / "run")
 
 
 def test_the_first_ratio_is_exactly_one(init, tmp_path):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import save
+from tests.refusals import refused
 
 pytest.importorskip("transformers")
 
@@ -145,14 +147,6 @@ def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
         policy.act(TASK, states)
 
 
-def test_what_does_not_fit_is_refused(taught):
-    policy, _, _ = taught
-    with pytest.raises(ValueError, match="world_model: expected pictures of"):
-        policy.act(recommit.Sliding(3), recommit.Sliding(3).generate(1, seed=0).states)
-    with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
-        world_model.WorldModelTraining(steps=0)
-
-
 class Killed(Exception):
     """Stands for the end of a process."""
 
@@ -206,11 +200,21 @@ def test_a_forgotten_moment_is_noticed(folder, tmp_path, monkeypatch):
     assert bytes_of(planted, tmp_path / "planted") != bytes_of(whole, tmp_path / "whole")
 
 
-@pytest.mark.parametrize("about", [[], {}, {"begun": {}, "curve": []}, {"begun": 3, "curve": [{}]}, "x"], ids=str)
-def test_what_a_stranger_sealed_is_a_sentence(about, tmp_path):
-    net = torch.nn.Linear(1, 1)
-    data = save({})
-    line = {**about, "sha256": disk.sha256(data)} if isinstance(about, dict) else about
-    (tmp_path / NAME).write_bytes(verified.checkable(json.dumps(line)) + data)
-    with pytest.raises(errors.Damaged, match=NAME):
-        world_model.LearningFile(tmp_path, {}).resume(net, torch.optim.AdamW(net.parameters()))
+def test_what_does_not_fit_is_refused(taught, tmp_path):
+    """Of a file that a stranger sealed, too."""
+    net, three = torch.nn.Linear(1, 1), recommit.Sliding(3)
+
+    def resume(about):
+        data = save({})
+        line = {**about, "sha256": disk.sha256(data)} if isinstance(about, dict) else about
+        (tmp_path / NAME).write_bytes(verified.checkable(json.dumps(line)) + data)
+        return world_model.LearningFile(tmp_path, {}).resume(net, torch.optim.AdamW(net.parameters()))
+
+    sealed = [[], {}, {"begun": {}, "curve": []}, {"begun": 3, "curve": [{}]}, "x"]
+    refused([(partial(resume, about), NAME) for about in sealed], errors.Damaged)
+    refused(
+        [
+            (lambda: taught[0].act(three, three.generate(1, seed=0).states), "world_model: expected pictures of"),
+            (lambda: world_model.WorldModelTraining(steps=0), "steps: expected at least 1, got 0"),
+        ]
+    )

@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
+from tests.refusals import refused
 from tests.unit.train.runs import interrupt_and_go_on, lines, same
 
 import recommit
@@ -102,8 +103,6 @@ def test_what_is_written_says_each_data_set(data, levels, straight):
 def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tmp_path):
     train = lambda: sft.train(joint, [data, levels], tmp_path / "again", quiet=True)
     interrupt_and_go_on(sft.SftTrainer, train, 3)
-    with pytest.raises(ValueError, match="the folder belongs to another run: data was"):
-        sft.train(joint, [levels, data], tmp_path / "again", quiet=True)
     same(straight, tmp_path / "again", steps=8)
 
 
@@ -119,27 +118,27 @@ def test_a_puzzle_that_a_batch_lacks_gets_gradients_of_zero(joint, data, levels,
     assert sorted(value > 0 for value in shown) == [False] * 7 + [True]
 
 
-def test_a_data_set_twice_is_refused(plan, data, tmp_path):
-    with pytest.raises(ValueError, match=r"data: expected each data set once, got .* 2 times"):
-        sft.train(plan, [data, data], tmp_path / "run", quiet=True)
-
-
-def test_data_sets_of_one_size_whose_splits_differ_are_refused(plan, levels, tmp_path):
-    """A test start of one may be a training start of the other. Sizes are mixed all the same."""
+def test_data_that_does_not_fit_is_refused(plan, data, levels, tmp_path):
+    """A test start of one set may be a training start of another whose splits differ. Sizes are mixed all the same."""
     rooms = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=4, disjoint="layouts")
     build(rooms, tmp_path / "rooms")
     build(rooms.changed(size=(5, 6)), tmp_path / "smaller")
-    with pytest.raises(ValueError, match=r"sets of sokoban-6x6 with one disjoint, .* got starts and layouts"):
-        sft.train(plan, [levels, tmp_path / "smaller", tmp_path / "rooms"], tmp_path / "run", quiet=True)
+
+    def train(*sets, mix=(), tasks=(), **changes):
+        config = replace(plan, mix=mix, targets=replace(plan.targets, **changes))
+        return lambda: sft.train(config, sets, tmp_path / "run", tasks=tasks, quiet=True)
+
+    refused(
+        [
+            (train(levels, tasks=("sliding",)), "data: expected sliding, which the recipe was made for, got sokoban; "),
+            (train(data, data), "data: expected each data set once, got "),
+            (train(levels, tmp_path / "smaller", tmp_path / "rooms"), "sets of sokoban-6x6 with one disjoint"),
+            (train(data, levels, dense=36), "targets.dense: expected at most 35, the other cells of sokoban-6x6"),
+            (train(data, dagger=0.03), "targets.dagger: expected 0, or one at least of the "),
+            (train(data, levels, mix=(31, 1), dagger=0.2), "targets.dagger: expected 0, or one at least of the "),
+        ]
+    )
     assert len(sft.opened([levels, tmp_path / "smaller"])) == 2
-
-
-def test_more_cells_than_a_level_has_besides_are_refused(plan, data, levels, tmp_path):
-    wide = replace(plan, targets=replace(plan.targets, dense=36))
-    with pytest.raises(
-        ValueError, match=r"targets\.dense: expected at most 35, the other cells of sokoban-6x6, got 36"
-    ):
-        sft.train(wide, [data, levels], tmp_path / "run", quiet=True)
 
 
 def test_the_best_policy_is_best_on_average():

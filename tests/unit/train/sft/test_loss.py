@@ -109,15 +109,6 @@ def test_the_loss_elsewhere_is_that_of_the_same_picture_read_there(reader):
     assert logits.shape == (5, 8, 4), "what is measured is of the states themselves"
 
 
-def test_what_reads_no_cells_has_no_dense_targets(policy):
-    task = recommit.Sokoban(6, 1)
-    rows = label(task, task.generate(2, seed=2, length=(4, 12)).states, ties="random", seed=1)
-    config = TargetConfig(dense=1)
-    batch = targets.make(task, rows, config, seed=0, first=0)
-    with pytest.raises(ValueError, match=r"targets\.dense: expected 0"):
-        loss.sft_loss(policy, task, batch, config, 1.0)
-
-
 def test_positions_without_weight_are_not_seen():
     logits = torch.randn(1, 8, 4, requires_grad=True)
     optimal = torch.zeros(1, 8, 4, dtype=torch.bool)

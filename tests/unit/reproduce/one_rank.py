@@ -1,4 +1,4 @@
-"""A rank that only counts, for ``test_jobs``: python one_rank.py MODE FOLDER [--local_rank=0]."""
+"""A rank that only counts, for ``test_run``: python one_rank.py MODE FOLDER [--local_rank=0]."""
 
 from __future__ import annotations
 

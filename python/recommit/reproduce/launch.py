@@ -1,16 +1,15 @@
-"""Where commands compute, and what starts one there.
+"""Where the commands of a preset compute, and what starts one there.
 
 A ``Fleet`` has slots, each for one command at a time: processes of this machine; GPUs of this machine, on whose ranks
 torchrun starts the command; or whatever a launcher of one's own reaches.
 
-    fleet = LaunchOptions(gpus=8, gpus_per_run=4).fleet()
+    fleet = ReproduceOptions(gpus=8, gpus_per_run=4).fleet()
     fleet.command(fleet.slots[0], ["train", "grpo", "--recipe", "paper-sliding", ...])
 """
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,70 +21,8 @@ if TYPE_CHECKING:
 Slot = tuple[str, ...]
 #: What computes on several ranks, and the module that a launcher starts; everything else is one process.
 ON_RANKS = {"train sft": "recommit.train.sft", "train grpo": "recommit.train.grpo", "evaluate": "recommit.cli"}
-#: The flags of a call that commands of its verbs take.
-TAKEN = {
-    **dict.fromkeys(("train sft", "train grpo"), ("device", "backbone", "wandb", "trackio")),
-    **dict.fromkeys(("evaluate", "graph build"), ("device", "backbone")),
-    **dict.fromkeys(("train world-model", "train head"), ("backbone",)),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaunchOptions:
-    """Where runs compute.
-
-    Args:
-        jobs: Processes of this machine, side by side.
-        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (default: runs in this machine's
-            processes).
-        gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
-        launcher: What starts a Python module on every rank, also of several machines, such as "srun python -m" in a
-            SLURM job, or "deepspeed --hostfile hosts --module" (default: torchrun on this machine).
-        device: cpu, cuda, or auto (default: that of the recipe).
-        wandb: Send the curves of all runs to this project of Weights & Biases.
-        trackio: Write them for trackio, by this project.
-        backbone: Folder or hub repository of a backbone that recommit does not list: no file may name it.
-    """
-
-    jobs: int = 1
-    gpus: int | None = None
-    gpus_per_run: int | None = None
-    launcher: str = ""
-    device: str | None = None
-    wandb: str = ""
-    trackio: str = ""
-    backbone: str = ""
-
-    def __post_init__(self) -> None:
-        if self.jobs < 1:
-            raise ValueError(f"jobs: expected at least 1, got {self.jobs}")
-        if self.gpus is None:
-            for flag, value in (("--gpus-per-run", self.gpus_per_run), ("--launcher", self.launcher)):
-                if value:
-                    raise ValueError(f"gpus: expected a number with {flag} {value}, got none")
-        elif self.gpus < 1:
-            raise ValueError(f"gpus: expected at least 1, got {self.gpus}")
-        elif (each := self._each) < 1 or self.gpus % each or (self.launcher and each != self.gpus):
-            expected = f"{self.gpus}, since a launcher has one run at a time" if self.launcher else "a divisor"
-            raise ValueError(f"gpus-per-run: expected {expected} with --gpus {self.gpus}, got {each}")
-
-    @property
-    def _each(self) -> int:
-        return self.gpus or 1 if self.gpus_per_run is None else self.gpus_per_run
-
-    def fleet(self, *, elsewhere: bool = False) -> Fleet:
-        """What commands may use. ``elsewhere``: to be shown, on a machine that need not have the GPUs."""
-        if self.gpus is None:
-            return Fleet(((),) * self.jobs)
-        here = not (elsewhere or self.launcher or self.device == "cpu")
-        names = _visible(self.gpus) if here else tuple(map(str, range(self.gpus)))
-        slots = tuple(names[begin : begin + self._each] for begin in range(0, self.gpus, self._each))
-        return Fleet(slots, tuple(shlex.split(self.launcher)), self.device or "auto")
-
-    def said(self, verb: str) -> list[str]:
-        """The flags that every command of a verb takes from the call."""
-        values = ((name, getattr(self, name)) for name in TAKEN.get(verb, ()))
-        return [word for name, value in values if value for word in (f"--{name}", value)]
+#: Commands that take a device.
+ON_DEVICE = (*ON_RANKS, "graph build")
 
 
 @dataclass(frozen=True)
@@ -96,8 +33,8 @@ class Fleet:
     slots: tuple[Slot, ...]
     #: Words in front of a module's name; empty: torchrun.
     launcher: tuple[str, ...] = ()
-    #: ``cpu`` in the place of GPUs: ranks talk by gloo and share the cores.
-    device: str = "auto"
+    #: ``cpu`` in the place of GPUs: ranks talk by gloo and share the cores. Empty: that of each recipe.
+    device: str = ""
 
     @property
     def ranks(self) -> int:
@@ -108,6 +45,10 @@ class Fleet:
         """Refuse a run that ranks cannot share, before anything begins."""
         if self.ranks > 1 and engine == "plain":
             raise ValueError(f"gpus-per-run: expected 1 for {name} with engine.kind plain, got {self.ranks}")
+
+    def told(self, verb: str) -> list[str]:
+        """The flags that every command of a verb takes from the call."""
+        return ["--device", self.device] if self.device and verb in ON_DEVICE else []
 
     def launches(self, words: Sequence[str]) -> bool:
         """True if a launcher of one's own starts a command, which ends it by what it makes of SIGTERM."""
@@ -142,7 +83,7 @@ def _module(words: Sequence[str]) -> tuple[str, list[str]] | None:
     return None
 
 
-def _visible(gpus: int) -> Slot:
+def visible(gpus: int) -> Slot:
     """The first GPUs of this machine that this process may use."""
     import torch
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 
 import pytest
+from tests.refusals import refused
 
 torch = pytest.importorskip("torch")
 
-from recommit.runs import launch
-from recommit.runs.launch import LaunchOptions
+from recommit.reproduce import launch
+from recommit.reproduce.options import ReproduceOptions
 
 WORDS = ["train", "sft", "--recipe", "a b.yaml"]
 MODULE = ["recommit.train.sft", *WORDS[2:]]
@@ -22,7 +23,7 @@ def eight(monkeypatch):
 
 
 def fleet(gpus, per_run=None, **options):
-    return LaunchOptions(gpus=gpus, gpus_per_run=per_run, **options).fleet()
+    return ReproduceOptions(gpus=gpus, gpus_per_run=per_run, **options).fleet()
 
 
 @pytest.mark.usefixtures("eight")
@@ -44,7 +45,7 @@ def test_gpus_that_this_process_may_use(monkeypatch):
     assert fleet(2, 1).slots == (("GPU-5f3a",), ("GPU-77b0",))
     with pytest.raises(ValueError, match=r"gpus: expected at most the 8 of this machine .* got 9"):
         fleet(9)
-    assert LaunchOptions(gpus=9).fleet(elsewhere=True).ranks == 9
+    assert ReproduceOptions(gpus=9).fleet(elsewhere=True).ranks == 9
     assert fleet(9, device="cpu").environment(("0",), {}) == {}
 
 
@@ -55,19 +56,15 @@ def test_a_launcher_of_ones_own_has_one_run_at_a_time():
     assert made.environment(made.slots[0], {"MASTER_ADDR": "a"}) == {"MASTER_ADDR": "a"}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"gpus": 0}, "gpus: expected at least 1, got 0"),
+def test_requests_that_do_not_fit():
+    rows = [
+        ({"gpus": 0}, "gpus: expected at least 1 where runs are launched, got none"),
         ({"jobs": 0}, "jobs: expected at least 1, got 0"),
-        ({"gpus_per_run": 4}, "gpus: expected a number with --gpus-per-run 4, got none"),
+        ({"gpus_per_run": 4}, "gpus: expected at least 1 where runs are launched, got none"),
         ({"gpus": 8, "gpus_per_run": 3}, "gpus-per-run: expected a divisor with --gpus 8, got 3"),
-        ({"gpus": 8, "gpus_per_run": 4, "launcher": "srun x"}, "gpus-per-run: expected 8, since a launcher .* got 4"),
-    ],
-)
-def test_requests_that_do_not_fit(options, message):
-    with pytest.raises(ValueError, match=message):
-        LaunchOptions(**options)
+        ({"gpus": 8, "gpus_per_run": 4, "launcher": "srun x"}, "gpus-per-run: expected 8, since a launcher has one"),
+    ]
+    refused([(lambda options=options: ReproduceOptions(**options), words) for options, words in rows])
 
 
 def test_what_does_not_compute_on_ranks_is_one_process():
@@ -76,14 +73,12 @@ def test_what_does_not_compute_on_ranks_is_one_process():
     for words in (["report", "eval"], ["train", "head", "graph"], ["data", "build"]):
         assert made.command(made.slots[0], words) == ["recommit", *words]
         assert launch.program(["recommit", *words]) == [sys.executable, "-m", "recommit.cli", *words]
-    alone = LaunchOptions(jobs=3).fleet()
+    alone = ReproduceOptions(jobs=3).fleet()
     assert (alone.slots, alone.ranks) == (((), (), ()), 1)
     assert alone.command((), WORDS) == ["recommit", *WORDS]
 
 
-def test_a_call_says_things_to_the_verbs_that_take_them():
-    options = LaunchOptions(device="cpu", wandb="mine", backbone="/b")
-    assert options.said("train grpo") == ["--device", "cpu", "--backbone", "/b", "--wandb", "mine"]
-    assert options.said("evaluate") == ["--device", "cpu", "--backbone", "/b"]
-    assert options.said("train head") == ["--backbone", "/b"]
-    assert options.said("report") == options.said("data build") == []
+def test_a_device_is_told_to_the_verbs_that_take_one():
+    told = ReproduceOptions(device="cpu").fleet().told
+    assert told("train grpo") == told("evaluate") == ["--device", "cpu"]
+    assert told("train head") == told("report") == []

@@ -1,5 +1,5 @@
-"""Commands of recommit in processes of their own: started where there is a slot, watched, and stopped so that they can
-go on.
+"""``recommit reproduce``: the commands of a preset, run in processes of their own: started where there is a slot,
+watched, and stopped so that they can go on.
 
 Each begins once all that it reads is written. One whose output stands, and was made by the same command from the same
 inputs, is skipped; any other is run, and its verb resumes or refuses what is there. Ctrl-C lets what has begun save
@@ -19,15 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.runs import launch, rank_watchdog
+from recommit.reproduce import launch, preset
+from recommit.runs import rank_watchdog
 from recommit.runs.progress import Board, Interrupt, last_agent, last_step
-from recommit.storage import errors, files, safe_open, verified
+from recommit.storage import errors, files, ownership, safe_open, verified
+from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.runs.launch import Fleet, Slot
+    from recommit.reproduce.launch import Fleet, Slot
+    from recommit.reproduce.options import ReproduceOptions
+    from recommit.reproduce.preset import Line
 
 FAILED, INTERRUPTED = 1, 130
 #: Seconds between looks at what runs, and those that a launcher of one's own has to end its ranks.
@@ -36,6 +40,8 @@ PAUSE, PATIENCE = 0.25, 15.0
 SHOWN = 12
 #: Files of up to so many bytes count by their content, larger ones by their size: a digest of them lies beside them.
 SMALL = 1 << 16
+#: Below the folder of a reproduction: records and logs of its commands.
+LOGS = "launch"
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,12 @@ class Job:
     #: What it writes, and what it reads of other jobs.
     out: Path
     inputs: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, line: Line, root: Path, fleet: Fleet) -> Job:
+        """A command of a preset, with what the call says of every command."""
+        words = (*line.verb.split(), *line.words, *fleet.told(line.verb))
+        return cls(line.out.relative_to(root).as_posix(), words, line.out, line.inputs)
 
     @property
     def trains(self) -> bool:
@@ -98,9 +110,31 @@ def stamp(path: Path) -> str:
     return files.sha256("\n".join(parts).encode()) if parts else ""
 
 
-def shown(fleet: Fleet, jobs: Sequence[Job]) -> str:
-    """As a shell would run them, one after the other."""
+def shown(options: ReproduceOptions) -> str:
+    """The commands of a preset as a shell would run them, one after the other."""
+    out, fleet = options.out.absolute() if options.out else Path("OUT"), options.fleet(elsewhere=True)
+    jobs = [Job.of(line, out, fleet) for line in preset.load(options.preset, out)]
     return "".join(f"{shlex.join(fleet.command(fleet.slots[0], job.words))}\n" for job in jobs)
+
+
+def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
+    """Run what is missing of a preset; 0, or the status of what failed."""
+    if options.out is None:
+        raise ValueError("out: expected a folder, got none")
+    folder = options.out.absolute()
+    lines, fleet = preset.load(options.preset, folder), options.fleet()
+    for line in lines:
+        if (config := line.config) is not None:
+            fleet.check(line.out.name, config.engine.kind)
+    places = [place for line in lines for place in (line.out, *line.inputs)]
+    marks = {place.relative_to(folder).parts[0] for place in places}
+    ownership.refuse_foreign(folder, (*marks, LOGS), "a reproduction of this preset")
+    files.make_folders(files.Files(), folder)
+    with Lock(folder, work="reproduction"):  # two would sweep each other's files away
+        for place in {parent for line in lines for parent in line.out.parents if folder in parent.parents}:
+            files.own_folder(place)
+            files.make_folders(files.Files(), place)
+        return run(fleet, [Job.of(line, folder, fleet) for line in lines], folder / LOGS, quiet=quiet)
 
 
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:

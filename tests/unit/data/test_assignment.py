@@ -1,4 +1,5 @@
-"""Regions of the sliding puzzle against plain Python: which boards shortest paths pass six actions before the goal."""
+"""What decides about splits: keys that all images of a state share, and regions of the sliding
+puzzle against plain Python: which boards shortest paths pass six actions before the goal."""
 
 from __future__ import annotations
 
@@ -6,8 +7,44 @@ import numpy as np
 import pytest
 from tests.reference import sliding
 
+import recommit
+from recommit import rng
 from recommit.data import assignment
 from recommit.puzzles.sliding import Sliding
+
+
+def transposed(boards):
+    """A board mirrored at its diagonal, every tile renamed by where its goal goes."""
+    n = boards.shape[1]
+    names = {0: 0, **{r * n + c + 1: c * n + r + 1 for r in range(n) for c in range(n)}}
+    return np.array([[[names[int(b[c][r])] for c in range(n)] for r in range(n)] for b in boards], np.uint8)
+
+
+def test_sliding_keys():
+    boards = recommit.Sliding(3).generate(3000, seed=1).states
+    keys = assignment.keys("sliding", boards)
+    assert np.array_equal(keys, assignment.keys("sliding", transposed(boards)))
+    classes = {min(b.tobytes(), m.tobytes()) for b, m in zip(boards, transposed(boards), strict=True)}
+    assert len(set(keys.tolist())) == len(classes)
+    share = np.bincount(assignment.buckets(np.unique(keys)), minlength=16) / len(classes)
+    assert (abs(share - 1 / 16) < 0.02).all()
+
+
+def test_sokoban_keys():
+    levels = recommit.Sokoban(7, 2).generate(500, seed=1).states
+    keys = assignment.keys("sokoban", levels)
+    for image in (levels[:, ::-1], levels[:, :, ::-1], levels.transpose(0, 2, 1), np.rot90(levels, axes=(1, 2))):
+        assert np.array_equal(keys, assignment.keys("sokoban", np.ascontiguousarray(image)))
+    padded = np.ones((500, 9, 10), np.uint8)
+    padded[:, 1:8, 2:9] = levels
+    assert np.array_equal(keys, assignment.keys("sokoban", padded))
+    assert len(set(keys.tolist())) > 490
+
+
+def test_splits_partition_the_keys():
+    keys = rng.draw(rng.streams(0, 0, np.arange(4000)), 0)
+    member = [assignment.belongs(keys, split) for split in ("train", "validation", "test")]
+    assert (np.sum(member, axis=0) == 1).all()
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 4)])

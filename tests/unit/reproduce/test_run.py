@@ -15,9 +15,10 @@ import pytest
 pytest.importorskip("torch")
 from tests.waiting import until
 
-from recommit.runs import jobs, launch
-from recommit.runs.jobs import FAILED, INTERRUPTED, Job
-from recommit.runs.launch import LaunchOptions
+from recommit.reproduce import launch
+from recommit.reproduce import run as jobs
+from recommit.reproduce.options import ReproduceOptions
+from recommit.reproduce.run import FAILED, INTERRUPTED, Job
 from recommit.runs.progress import last_agent, last_step
 
 RANK = Path(__file__).parent / "one_rank.py"
@@ -25,11 +26,12 @@ RANK = Path(__file__).parent / "one_rank.py"
 BARE = f"""
 import sys
 from pathlib import Path
-from recommit.runs import jobs, launch
+from recommit.reproduce import launch, run as jobs
+from recommit.reproduce.options import ReproduceOptions
 launch.program = lambda words: [sys.executable, {str(RANK)!r}, *words[words.index("recommit.train.grpo") + 1 :]]
 out = Path(sys.argv[1])
 every = [jobs.Job(m, ("train", "grpo", m.rstrip("2"), str(out / m)), out / m) for m in sys.argv[2:]]
-sys.exit(jobs.run(launch.LaunchOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), every, out / "logs"))
+sys.exit(jobs.run(ReproduceOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), every, out / "logs"))
 """
 
 
@@ -47,7 +49,7 @@ def ranks(out, *modes):
 
 
 def fleet(gpus, **options):
-    return LaunchOptions(gpus=gpus, gpus_per_run=1, device="cpu", **options).fleet()
+    return ReproduceOptions(gpus=gpus, gpus_per_run=1, device="cpu", **options).fleet()
 
 
 def run(out, *modes, slots=2):
@@ -199,7 +201,7 @@ def written(tmp_path, monkeypatch):
             )
             for name, inputs in ((name, tuple(tmp_path / each for each in names)) for name, *names in lines)
         ]
-        assert jobs.run(LaunchOptions(jobs=slots).fleet(), every, tmp_path / "launch", quiet=True) == 0
+        assert jobs.run(ReproduceOptions(jobs=slots).fleet(), every, tmp_path / "launch", quiet=True) == 0
         return (tmp_path / "log").read_text().split()
 
     return began
@@ -231,9 +233,9 @@ def test_what_stands_is_left_alone_and_what_follows_a_change_is_made_again(writt
 @pytest.mark.usefixtures("written")
 def test_a_folder_that_has_moved_stands(tmp_path):
     every = [Job("a", ("copy", str(tmp_path / "here" / "a")), tmp_path / "here" / "a")]
-    assert jobs.run(LaunchOptions().fleet(), every, tmp_path / "here" / "launch", quiet=True) == 0
+    assert jobs.run(ReproduceOptions().fleet(), every, tmp_path / "here" / "launch", quiet=True) == 0
     (tmp_path / "here").rename(tmp_path / "there")
     (tmp_path / "log").unlink()
     every = [Job("a", ("copy", str(tmp_path / "there" / "a")), tmp_path / "there" / "a")]
-    assert jobs.run(LaunchOptions().fleet(), every, tmp_path / "there" / "launch", quiet=True) == 0
+    assert jobs.run(ReproduceOptions().fleet(), every, tmp_path / "there" / "launch", quiet=True) == 0
     assert not (tmp_path / "log").exists()
