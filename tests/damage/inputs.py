@@ -148,7 +148,8 @@ class Kinds:
     def graph(self, data: bytes) -> None:
         """The manifest of a graph, and what is said of it."""
         folder = self.put("graph/manifest.json", data).parent
-        tables.card(graphs.describe(graphs.read(folder)), "a/b")
+        graph = graphs.read(folder)
+        tables.card(graph, graphs.describe(graph), "a/b")
 
     def open(self, data: bytes) -> None:
         """A data set with this manifest."""
