@@ -95,7 +95,6 @@ WRITING = {
 }
 WRITING_AT_NIGHT = {
     **COMMANDS,
-    "render": ("render", "./levels.txt", "--plan", "solve", "--out", "./new/plan.gif"),
     "graph score": ("graph", "score", "./graph", "--rules", "fixed-2", "--budget", "2", "--quiet", "--out", "./new"),
     "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
     "report": ("report", "./eval", "--out", "./new/page.html"),
@@ -133,7 +132,6 @@ graph show ./graph --push a/graph --hub ./hub
 data export ./rooms --out ./export
 data export ./data --push a/data --hub ./hub
 levels generate --task sokoban --size 6 --boxes 1 --length 4 20 --count 2 --out ./pictures/levels.txt
-render ./pictures/levels.txt --plan solve --out ./pictures/plan.gif
 report ./beside --out ./pictures/page.html
 """
 
