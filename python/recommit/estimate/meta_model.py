@@ -55,8 +55,8 @@ PUBLISHED = {
     "Qwen/Qwen3-VL-8B-Instruct": "random:qwen3-vl-8b",
     "OpenGVLab/InternVL3-8B-hf": "random:internvl3-8b",
 }
-#: Layers that are made, beside those that get features of inner layers of the vision encoder; of two the last one would
-#: take what the first one does, which is more.
+#: Layers that are made, beside those that get features of inner layers of the vision encoder: the last is unlike those
+#: before it, see ``policy.backbones.transformer``.
 FEW = 3
 #: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
 #: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
@@ -232,7 +232,7 @@ class Shadow:
         if alike not in self._costs:
             with _kernels():
                 own = self._counted(alike)
-                if self.missing and passes.kind not in ("encode", "head"):  # which need no language model
+                if self.missing and passes.kind == "learn":
                     with self._shallower():
                         less = self._counted(alike)
                     own = Cost(*(a + self.missing * (a - b) for a, b in zip(astuple(own), astuple(less), strict=True)))
@@ -251,6 +251,21 @@ class Shadow:
             for each, layers in zip(self._languages, stacks, strict=True):
                 each.layers = layers
 
+    @contextmanager
+    def _of_a_layer(self) -> Iterator[list[int]]:
+        """A list whose sum is what a layer between the first and the last takes: from its norm to the next one's."""
+        taken: list[int] = []
+        hooks = [
+            layer.input_layernorm.register_forward_pre_hook(
+                lambda *_, sign=sign: taken.append(sign * self._watch.flops)
+            )
+            for each in self._languages
+            for layer, sign in zip(each.layers[-2:], (-1, 1), strict=True)
+        ]
+        yield taken
+        for hook in hooks:
+            hook.remove()
+
     def _counted(self, passes: Passes) -> Cost:
         if passes.kind == "encode" and not self._remembers:
             return Cost(0, 0)
@@ -260,8 +275,9 @@ class Shadow:
                     policy.vision.features(self.task, self._state, frozen=True, copy=copy)
         work: Work = getattr(self, f"_{passes.kind}")(passes)
         if passes.kind not in ("learn", "head"):
-            with torch.no_grad():
-                return cost(work, self._watch)
+            with torch.no_grad(), self._of_a_layer() as taken:
+                own = cost(work, self._watch)
+            return Cost(own.flops + self.missing * sum(taken), own.peak)  # layers take each other's memory
         with torch.no_grad():
             work()  # what is made once, such as features of mirrored pictures, is counted apart
         before, learns = self._watch.now, [p for p in self.policy.parameters() if p.requires_grad]
