@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.refusals import refused
 from tests.unit.watch.scripted import ScriptedMatch
 
