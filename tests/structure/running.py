@@ -190,8 +190,8 @@ def scaled(words: list[str], server: str) -> list[str]:
     if verb == "zero-shot":
         small = _without(_without(small, "--endpoint"), "--base-url")
         small += ["--endpoint", "custom", "--base-url", server, "--any-model"]
-    if verb == "estimate":
-        small = [word for word in small if not word.startswith("model.backbone=")]
+    own = {"estimate": "model.backbone=", "train grpo": "phases="}.get(verb)  # what is set smaller instead
+    small = [word for word in small if own is None or not word.startswith(own)]
     if verb == "reproduce":
         small = [*_without(small, "--preset"), "--preset", "small.yaml"]
     if "--seeds" in small:
