@@ -70,7 +70,9 @@ def everything(played: Played) -> tuple[float, list[dict[str, Any]], str]:
             episodes[name, budget] = [metrics.episodes(rows, played.length, k)]
             figures = summaries.row([rows], episodes[name, budget], k)
             summary.append({"agent": name, "task": "sliding", "budget": budget, "seeds": 1, **figures})
-    compared = summaries.compare(tuple(played.agents), BUDGETS, summaries.table(episodes), priced=False)
+    compared = summaries.compare(
+        tuple(played.agents), BUDGETS, summaries.table(summaries.episode_columns(episodes)), priced=False
+    )
     return summary[0]["solve_rate"], summary, tables.main_table(summary) + tables.comparisons(compared)
 
 

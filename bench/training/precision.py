@@ -4,7 +4,7 @@ of the paper's reinforcement, by every engine; then its weights, as they are sav
     python bench/training/precision.py --steps 500
 
 prints, for each engine and group of weights, the share of weights that changed and the cosine between the policy's move
-and the optimiser's. ``--rounded`` trains in bfloat16 throughout, as DeepSpeed's bf16 mode does: what was wrong.
+and the optimiser's. ``--engines rounded`` trains in bfloat16 throughout, as DeepSpeed's bf16 mode does: what was wrong.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import argparse
 import importlib.util
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -35,6 +38,8 @@ ENGINES: dict[str, dict[str, Any]] = {
     "plain": {"kind": "plain"},
     **{f"ZeRO {stage}": {"kind": "deepspeed", "stage": stage} for stage in (0, 1, 2, 3)},
 }
+#: The planted defect, which recipes and policies refuse: training in bfloat16.
+ROUNDED = "rounded"
 
 
 @dataclass(frozen=True)
@@ -66,19 +71,19 @@ def policy_of(folder: Path, device: torch.device, *, rounded: bool) -> CommitPol
     return policy
 
 
-def moves(name: str, folder: Path, steps: int, team: distributed.Team, *, rounded: bool = False) -> list[Move]:
+def moves(name: str, folder: Path, steps: int, team: distributed.Team) -> list[Move]:
     """Train by an engine for some steps and measure every group."""
     recipe: GrpoConfig = load("paper-sliding", (), GrpoConfig, "grpo")
     optim = OptimConfig(steps=steps, batch=2, warmup=0, schedule="constant", lr=recipe.optim.lr,
                         decoder_lr=recipe.optim.decoder_lr,
                         depth_head_lr=recipe.optim.depth_head_lr)  # fmt: skip
-    policy = policy_of(folder, team.device, rounded=rounded)
+    policy = policy_of(folder, team.device, rounded=name == ROUNDED)
     states = TASK.generate(64, seed=1, length=(4, 20)).states
     actions = (
         torch.from_numpy(TASK.optimal_actions(states).argmax(axis=1)).long()[:, None].expand(-1, 8).to(team.device)
     )
     groups = optimiser.parameter_groups(policy, optim)
-    engine = make_engine(policy, optim, EngineConfig(**ENGINES[name]), team, 1)
+    engine = make_engine(policy, optim, EngineConfig(**ENGINES.get(name, ENGINES["ZeRO 2"])), team, 1)
     start = [engine.full(group.parameters) for group in groups]
 
     def loss(rows: slice) -> torch.Tensor:
@@ -106,21 +111,26 @@ def flat(tensors: Any) -> torch.Tensor:
     return torch.cat([t.flatten().double() for t in tensors])
 
 
+@contextmanager
+def rounding() -> Iterator[None]:
+    """Train in bfloat16 by DeepSpeed's bf16 mode."""
+    from recommit.train.engine import base, deepspeed
+
+    rounded = lambda *of: {**base.deepspeed_settings(*of), "bf16": {"enabled": True}}
+    with (
+        mock.patch.object(optimiser, "TRAINED", (torch.bfloat16,)),
+        mock.patch.object(deepspeed, "deepspeed_settings", rounded),
+    ):
+        yield
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--engines", nargs="+", default=list(ENGINES))
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--out", type=Path, help="folder for precision.json")
-    parser.add_argument("--rounded", action="store_true", help="train in bfloat16: the planted defect")
     options = parser.parse_args()
-    if options.rounded:  # which recipes and policies refuse
-        from recommit.train.engine import base, deepspeed
-
-        usual, optimiser.TRAINED = base.deepspeed_settings, (torch.bfloat16,)
-        rounding = lambda *of: {**usual(*of), "bf16": {"enabled": True}}
-        setattr(deepspeed, "deepspeed_settings", rounding)  # noqa: B010
-        options.engines = ["ZeRO 2"]
     if importlib.util.find_spec("deepspeed") is None:
         options.engines = ["plain"]
     team = distributed.join(options.device) if options.engines != ["plain"] else distributed.alone(options.device)
@@ -129,7 +139,9 @@ def main() -> None:
         print("| engine | weights | changed | cosine |\n|---|---|---:|---:|")
         found: list[Move] = []
         for name in options.engines:
-            for move in moves(name, backbone, options.steps, team, rounded=options.rounded):
+            with rounding() if name == ROUNDED else nullcontext():
+                moved = moves(name, backbone, options.steps, team)
+            for move in moved:
                 print(f"| {move.engine} | {move.group} | {100 * move.changed:.1f} % | {move.cosine:.4f} |", flush=True)
                 found.append(move)
     least = {"changed": min(move.changed for move in found), "cosine": min(move.cosine for move in found)}

@@ -40,8 +40,10 @@ def points(folders: list[Path]) -> dict[tuple[str, str], tuple[float, float]]:
     """(Actions, solved %) by agent and budget: means over the seeds that have the agent."""
     every: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for folder in folders:
-        for key, seen in seeds.read(folder).items():
-            every.setdefault(key, []).append((seen.actions.mean(), 100 * seen.solved.mean()))
+        rows = seeds.read(folder)
+        for key in rows.keys:
+            actions, solved = (rows.mean(*key, column).mean for column in ("actions", "solved"))
+            every.setdefault(key, []).append((actions, 100 * solved))
     return {key: tuple(np.mean(values, axis=0)) for key, values in every.items()}
 
 

@@ -33,7 +33,7 @@ class Prices:
         checks.number("observation", self.observation, 0.0)
 
     def cost(self, executed: NDArray[np.integer] | NDArray[np.floating]) -> Floats:
-        """Costs of commitments that execute so many actions: each has one observation."""
+        """Costs of commitments by their executed actions: each has one observation."""
         return executed.astype(np.float64) * self.action + self.observation
 
     def returns(self, solved: Any, actions: Any, observations: Any) -> Any:
@@ -43,7 +43,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a rule is scored under: at most so many observations, at these prices."""
+    """Conditions of a score: the most observations, and prices."""
 
     budget: int
     prices: Prices

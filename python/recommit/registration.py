@@ -1,6 +1,6 @@
 """Makes ``gymnasium.make("recommit/...")`` work after ``import recommit``, without importing Gymnasium for it.
 
-Gymnasium 1.x has no entry points for plugins: an environment exists once somebody has called ``register``. If Gymnasium
+Gymnasium 1.x has no entry points for plugins: an environment exists once ``register`` was called. If Gymnasium
 is there already we call it now, else at the moment when it is imported.
 """
 
@@ -50,7 +50,7 @@ class _OnImport(importlib.abc.MetaPathFinder):
         try:
             spec = importlib.util.find_spec(name)
         finally:
-            sys.meta_path.insert(0, self)  # somebody may only be asking whether it is installed
+            sys.meta_path.insert(0, self)  # the caller may only ask whether it is installed
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module

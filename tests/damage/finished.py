@@ -26,7 +26,8 @@ from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.report.reading import Folder
-from recommit.runs.checkpoints import Checkpoints, verify
+from recommit.runs import checkpoints
+from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
@@ -94,7 +95,6 @@ WRITING = {
 }
 WRITING_AT_NIGHT = {
     **COMMANDS,
-    "render": ("render", "./levels.txt", "--plan", "solve", "--out", "./new/plan.gif"),
     "graph score": ("graph", "score", "./graph", "--rules", "fixed-2", "--budget", "2", "--quiet", "--out", "./new"),
     "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
     "report": ("report", "./eval", "--out", "./new/page.html"),
@@ -132,7 +132,6 @@ graph show ./graph --push a/graph --hub ./hub
 data export ./rooms --out ./export
 data export ./data --push a/data --hub ./hub
 levels generate --task sokoban --size 6 --boxes 1 --length 4 20 --count 2 --out ./pictures/levels.txt
-render ./pictures/levels.txt --plan solve --out ./pictures/plan.gif
 report ./beside --out ./pictures/page.html
 """
 
@@ -239,7 +238,7 @@ def _run(folder: Path) -> list[Any]:
     verified.verify(folder, LOGS)
     newest = Checkpoints(folder / "checkpoints").newest(torn)
     assert newest is not None
-    stages = [verify(older) for older in sorted((folder / "checkpoints").iterdir())]
+    stages = [checkpoints.verify(older) for older in sorted((folder / "checkpoints").iterdir())]
     begun = [verified.values(folder, name) for name in ("config.json", "versions.json", "best.json")]
     kept = [verified.values(newest.folder, "state.json"), verified.lines(folder, "metrics.jsonl")]
     best = best_policy(folder).relative_to(folder).as_posix()

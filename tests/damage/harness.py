@@ -75,7 +75,7 @@ class Guard:
     def touched(self, event, path, arguments):
         writes = event in CHANGES or (event == "open" and bool((arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)))
         if path.startswith(f"{self.place}{os.sep}"):
-            self.opened.add(os.path.relpath(path, self.place))
+            self.opened |= {os.path.relpath(path, self.place)} if event == "open" else set()
         elif self.victim is None:
             return
         elif writes and path != os.devnull:

@@ -23,7 +23,7 @@ from recommit.train.sft import trainer as sft
 pytestmark = pytest.mark.nightly
 TASK = recommit.Sliding(2, 3)
 QUICK = ["run.threads=1", "run.tensorboard=false", "validation.instances=0"]
-SFT = ["model.shape={width: 64, ffn: 176}", "optim.steps=900", "optim.batch=64"]
+SFT = ["model.shape={width: 32, blocks: 3, z: 64, reach: 2}", "optim.steps=500", "optim.batch=64"]
 LAST = "{steps: 2, head_only: true, head_updates: 20, depth_head_lr: 3e-3, starts: 512, "
 LAST += "budgets: [10, 15], price_action: 0.01}"
 GRPO = [

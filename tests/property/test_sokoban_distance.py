@@ -10,6 +10,8 @@ from recommit import _core
 
 LIMITS = {"nodes": 2**64 - 1, "bytes": 1 << 30, "seconds": float("inf")}
 UNSOLVABLE = -1
+#: States of a level, at most.
+MOST = 8_000
 
 CORRIDOR = ["##########", "#@ $    .#", "####### ##", "##########"]
 SOLVED = ["######", "#@ * #", "#  * #", "######"]
@@ -61,6 +63,31 @@ def test_every_state_of_every_level():
     assert total >= 20_000
     assert 1_000 < dead < total - 10_000
     print(f"{total} states, {dead} of them dead")
+
+
+def random_level(rng):
+    """Up to 8x8 with three boxes; open halls, corridors and pockets, goals within reach or not."""
+    while True:
+        rows, cols = rng.integers(4, 9, 2)
+        boxes = int(rng.integers(1, 4))
+        room = (rows - 2) * (cols - 2)
+        if room < boxes + 2 or room**boxes * room > 40 * MOST:
+            continue
+        walls = float(rng.choice((0, 0.1, 0.3, 0.5)))
+        level = reference.Level(reference.random_grid(rng, int(rows), int(cols), boxes, walls))
+        if len(level.floor) > boxes and 0 < len(level.states()) <= MOST:
+            return level
+
+
+@pytest.mark.nightly
+def test_every_state_of_many_levels(record_property):
+    rng, number, total = np.random.default_rng(303), 0, 0
+    while number < 5_000 or total < 1_000_000:
+        level = random_level(rng)
+        count, _, wrong = differences(level, core_distance)
+        assert wrong == [], f"level {number}: goals {sorted(level.goals)}, floor {sorted(level.floor)}: {wrong[0]}"
+        number, total = number + 1, total + count
+    record_property("executed", total)
 
 
 def test_the_comparison_catches_one_wrong_state():

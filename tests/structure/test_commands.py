@@ -90,7 +90,7 @@ WRONG = """
 recommit train sft --recipe laptop-sliding --dta data --out run
 recommit train sft --recipe laptop-slidng --data data --out run
 recommit train sft --recipe laptop-sliding --data data --out run --set optim.setps=4
-recommit train family --recipe laptop-sliding --init run --out family --variants fixed-17
+recommit train grpo --recipe laptop-sliding --init run --out rl --variant fixed-17
 recommit train head graph --policy run --features exakt --out head
 recommit levels genrate --out levels.txt
 recommit reproduce --preset dmeo --out demo

@@ -1,4 +1,4 @@
-"""D3, C10: files do not depend on the surroundings; processes that build one solver table leave one file."""
+"""D3, C10: files do not depend on the surroundings; two processes that build one solver table leave one whole file."""
 
 from __future__ import annotations
 

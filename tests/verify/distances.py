@@ -1,9 +1,8 @@
-"""L1 to L5: distances against searches that know nothing but the rules, and searches against complete answers.
+"""L1, L2, L4 and L5: distances against searches that know nothing but the rules, and searches against complete answers.
 
 small     every state of the small sliding boards, by table and by search
 near      every 4x4 board near the goal
 far       random 4x4 boards: plan, parity, bound and neighbours
-sokoban   random levels, every arrangement of player and boxes, dead ones too
 rules     the long tier of a C++ test: no pruning rule of Sokoban calls a live state dead, none changes a length
 switches  the same for sliding: equal lengths with every table, view and automaton switched off
 """
@@ -15,11 +14,9 @@ from itertools import permutations
 
 import numpy as np
 from tests.reference import sliding as reference
-from tests.reference import sokoban as sokoban_reference
 from tests.verify.harness import cpp_tests, expect, run
 
 import recommit
-from recommit import _core
 
 #: Too few bytes for the complete table of 3x3, enough for the search that takes its place.
 SEARCH_ONLY = recommit.Limits(bytes=1_060_000)
@@ -104,51 +101,6 @@ def far(plant: bool) -> tuple[int, str]:
         best = task.distance(moved).min()
         expect(best + 1 == lengths[i], f"board {boards[i].tolist()}: {lengths[i]}, but its nearest neighbour {best}")
     return FAR, f"boards of length {lengths.min()}..{lengths.max()}, neighbours of {len(sample)}"
-
-
-LIMITS = {"nodes": 2**64 - 1, "bytes": 1 << 30, "seconds": float("inf")}
-#: At least so many levels and states; a level has at most so many states.
-LEVELS, STATES, MOST = 5_000, 1_000_000, 8_000
-
-
-def random_level(rng: np.random.Generator) -> sokoban_reference.Level:
-    """Up to 8x8 with three boxes; open halls, corridors and pockets, goals within reach or not."""
-    while True:
-        rows, cols = rng.integers(4, 9, 2)
-        boxes = int(rng.integers(1, 4))
-        room = (rows - 2) * (cols - 2)
-        if room < boxes + 2 or room**boxes * room > 40 * MOST:
-            continue
-        level = sokoban_reference.Level(
-            sokoban_reference.random_grid(rng, int(rows), int(cols), boxes, float(rng.choice((0, 0.1, 0.3, 0.5))))
-        )
-        if len(level.floor) > boxes:
-            return level
-
-
-def sokoban(plant: bool) -> tuple[int, str]:
-    """Levels until both counts are reached."""
-    rng = np.random.default_rng(303)
-    levels = total = dead = 0
-    while levels < LEVELS or total < STATES:
-        level = random_level(rng)
-        states = level.states()
-        if not states or len(states) > MOST:
-            continue
-        expected = sokoban_reference.distances(level, states)
-        found = _core.sokoban.distance(level.draw(states), **LIMITS)
-        if plant and levels == 3:  # a dead state that passes for a live one, or the other way round
-            found[0] = 7 if found[0] < 0 else -1
-        wanted = np.array([expected.get(state, -1) for state in states])
-        wrong = np.flatnonzero(found != wanted)
-        expect(
-            not len(wrong),
-            f"level {levels}: {len(wrong)} of {len(states)} states differ; the first: "
-            f"{states[wrong[0]] if len(wrong) else ''}, "
-            f"goals {sorted(level.goals)}, floor {sorted(level.floor)}",
-        )
-        levels, total, dead = levels + 1, total + len(states), dead + len(states) - len(expected)
-    return total, f"states of {levels} levels, {dead} of them dead"
 
 
 def output_of(program: str, plant: bool) -> str:

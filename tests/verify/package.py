@@ -1,4 +1,4 @@
-"""K1, K3: the wheel and the source archive as a user meets them; the extension exports its init function alone, is
+"""K1: the wheel and the source archive as a user meets them; the extension exports its init function alone, is
 compiled and linked safely, and does not say where.
 """
 

@@ -56,10 +56,9 @@ ROWS = (
     Row("L2", "every 4x4 board within 17 actions", "nightly", "100%", distances.near),
     Row("L2", "random 4x4 boards: plan replayed, parity, bound, neighbours", "nightly", "100%",
         distances.far),
-    Row("L3", "every state of 5,000 Sokoban levels of up to 8x8 and three boxes, against plain search", "nightly",
-        "100% equal, 1 M states", distances.sokoban),
-    Row("L3", "every state of 7,000 icy caves against plain search; level files: written and read, damaged", "nightly",
-        "100% equal; zero", _tests("property")),
+    Row("L3", "every state of 5,000 Sokoban levels of up to 8x8 and three boxes and of 7,000 icy caves, against plain "
+        "search; level files: written and read, damaged", "nightly", "100% equal, 1 M states; zero",
+        _tests("property")),
     Row("L4", "every dead verdict of every pruning rule alone, against enumeration", "nightly",
         "0 false dead in 5 M states", distances.rules),
     Row("L5", "sliding searches with each rule, bound, table and view switched off", "nightly",
@@ -144,7 +143,6 @@ ROWS = (
         _tests("structure")),
     Row("K1", "wheel and sdist: built clean, installed offline, removed without trace, reproducible", "nightly",
         "two builds byte-identical, nothing left behind", package.wheel),
-    Row("K3", "symbols and hardening of the extension", "nightly", "pass", package.symbols),
     Row("K5", "import without extras", "quick", "< 1,000 units of effort (0.1 s are 200), clear message",
         limits.imports),
     Row("V1", "unit tests and the dry run of a GPU's visit, with the lowest versions that pyproject.toml allows, all "

@@ -105,7 +105,7 @@ class AdaptiveQueue(nn.Module):
         return torch.from_numpy(queue.act(query)).to(*self._like)
 
     def _open(self, size: int) -> Queue:
-        """The queues of so many environments; others only where episodes begin."""
+        """Queues of a batch of this size; another size only where episodes begin."""
         if self._queue is None or (self._queue.count != size and not self._queue.t.any()):
             self._queue = Queue(self.rule, size)
         if self._queue.count != size:

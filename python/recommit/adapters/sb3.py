@@ -94,11 +94,13 @@ class PuzzleVecEnv(VecEnv):
         """The vector's own attribute, once per slot."""
         return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
 
-    def set_attr(self, attr_name: str, value: Any = None, indices: Any = None) -> None:  # noqa: ARG002
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ARG002
         """Refused: slots share everything."""
-        raise AttributeError(f"{attr_name}: expected a name of single environments, got slots that share all")
+        raise AttributeError(f"{attr_name}: expected an attribute of single environments, got slots that share all")
 
-    env_method = set_attr  # refused, for the same reason
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:  # noqa: ARG002
+        """Refused, for the same reason."""
+        raise AttributeError(f"{method_name}: expected a method of single environments, got slots that share all")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002
         """They are not; for SB3's own question after a ``Monitor``, ``episode`` is here."""

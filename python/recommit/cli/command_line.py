@@ -22,7 +22,6 @@ from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.installation import EXTRAS, bench, doctor
 from recommit.cli.verbs.play import play
 from recommit.cli.verbs.policies import policies, score
-from recommit.cli.verbs.render import render
 from recommit.cli.verbs.sweep import sweep, verify
 from recommit.cli.verbs.watch import watch
 from recommit.runs import rank_watchdog
@@ -47,7 +46,6 @@ VERBS = {
     "solve": Verb(levels.solve, "levels.txt", ("file",)),
     "play": Verb(play, "--agent sliding-3x3", ("file",), "cli", (), True),
     "watch": Verb(watch, "", ("recording",)),
-    "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",), "cli", (), True),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data", ("folder",), *DATA),

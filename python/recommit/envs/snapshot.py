@@ -22,7 +22,6 @@ import numpy as np
 from recommit import checks, rng
 from recommit.envs.memory import Memory, Walker
 from recommit.horizon import Tail
-from recommit.horizon.sweep.slots import alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -278,6 +277,8 @@ class SnapshotEnv:
 
     def check(self, actions: Any) -> None:
         """Execute ``actions`` twice from here; ``NotRestored`` names the first difference."""
+        from recommit.horizon.sweep.slots import alike  # with all of the sweep, which nothing else here needs
+
         here, courses = self.save(), []
         for _ in range(2):
             try:

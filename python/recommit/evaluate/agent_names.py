@@ -64,18 +64,18 @@ AGENTS = {
 PRIVILEGED = tuple(name for name, kind in AGENTS.items() if kind.uses == "simulator")
 #: Depths that are drawn without reading the state: what an adaptive policy has to beat.
 CONTROLS = ("random", "shuffled", "mixture")
-#: Who plays where nobody says more.
+#: Agents of an evaluation that names none.
 USUAL = tuple(
     f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
 )
-#: Ending of a name: under so many symmetry augmentations of every picture.
+#: Ending of a name: its number of symmetry augmentations of every picture.
 _AUGMENTED = re.compile(r"(.*)\+aug([1248])")
 _FIXED = re.compile(r"fixed-([1-9]|1[0-6])(-sampled)?")
 
 
 @dataclass(frozen=True)
 class AgentName:
-    """Who plays: what it does, and whose policy it asks."""
+    """An agent: what it does, and whose policy it asks."""
 
     base: str
     #: Empty for the policy of the evaluation itself.
@@ -184,7 +184,7 @@ def check(base: str) -> str:
 
 
 def with_augmentations(names: Iterable[str], augmentations: int) -> tuple[str, ...]:
-    """Names of agents under so many symmetry augmentations, where they ask a policy and say nothing else."""
+    """Names of agents with this number of symmetry augmentations, where they ask a policy and name no other."""
     read = map(AgentName.parse, names)
     return tuple(
         str(replace(n, augmentations=augmentations) if augmentations and n.asks_policy and not n.augmentations else n)

@@ -64,7 +64,7 @@ def keep(
 
 def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
     """Every commitment under the largest budget, with its regret, its cause and the nearest best depth; of agents that
-    sample depths, those of the first seed. None of anybody if the graph would grow beyond its cap."""
+    sample depths, those of the first seed. Empty if the graph would grow beyond its cap."""
     taken = {name: _depths(player.rows(name, player.budget), player) for name in agents}
     if missing := _plan(player, list(taken.values())):
         warnings.warn(f"regret: {missing:,} states were left out, so that no regret is exact", stacklevel=2)

@@ -54,7 +54,7 @@ class PolicyPlayer:
     budget: int
     #: Instances that choices may be made on.
     validation: PolicyPlayer | None = None
-    #: Who else plays the same.
+    #: The ranks that play the same.
     team: Team = field(default_factory=Team)
     #: What the oracle pays for actions and observations; without prices it maximises solved episodes.
     prices: Prices | None = None

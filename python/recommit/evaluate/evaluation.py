@@ -268,7 +268,7 @@ class Evaluation:
             )
             validation = player(starts=self._validation)
             if any(each.swept and self._policy_of(each) == name for each in options.names):
-                validation.observe()  # before all others, so that thresholds do not depend on who has played already
+                validation.observe()  # before all others, so that thresholds do not depend on earlier agents
             self._players[name] = player(starts=self.starts, validation=validation)
         return self._players[name]
 
@@ -307,7 +307,7 @@ class Evaluation:
         if agent.base == ZERO_SHOT:
             picture = transcripts.about(Path(agent.run))
         elif agent.asks_policy and "cell" in cost:
-            picture = {"cell": cost["cell"]}
+            picture = {"cell": cost["cell"], "mflops": cost["flops"] / 1e6}
         head = {"agent": str(agent), "task": self.data.task, "budget": budget, "seeds": agent.seeds, **picture}
         words = self.options.instance_words
         return {**head, "uses": agent.uses, **({} if words == split_words() else {"split": words})}

@@ -1,4 +1,4 @@
-"""Who is in a family of runs, by the names of their folders, and the names under which their policies are played.
+"""Members of a family of runs, by the names of their folders, and the agents that their policies are played as.
 
 adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    runs of recommit train grpo, by variant and seed
 world-model-s0  conditioned-s0                       heads trained on the plans of one of these
@@ -180,7 +180,7 @@ def clamped(depths: Sequence[int], folder: Path | None) -> list[str]:
 
 
 def stage_of(step: int, steps: int) -> str:
-    """Which third of a run of so many steps a step belongs to."""
+    """The third of a run that a step belongs to."""
     return STAGES[min(3 * (step - 1) // max(steps, 1), 2)] if step > 0 else STAGES[0]
 
 

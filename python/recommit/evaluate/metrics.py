@@ -43,7 +43,7 @@ class EpisodeRows:
 
     @property
     def lost(self) -> NDArray[np.bool_]:
-        """Which ended where nobody can solve any more."""
+        """Episodes that ended in an unsolvable state."""
         result: NDArray[np.bool_] = self.end == UNSOLVABLE
         return result
 
@@ -140,7 +140,7 @@ def mean(values: NDArray[Any]) -> float | None:
 
 
 def until_lost(rows: DecisionRows) -> DecisionRows:
-    """The same episodes, ended where nobody can solve them any more: at the end of the commitment that lost them."""
+    """The same episodes, ended in unsolvable states: at the end of the commitment that lost them."""
     return rows.where(rows.before != UNSOLVABLE)
 
 

@@ -59,7 +59,7 @@ class EvaluateOptions:
             many as the policy has. One agent alone: NAME+aug8. Not for sliding, whose goal does not turn.
         split: Which instances are played: whatever is chosen by figures wants those of validation. Choices within the
             evaluation are then made on further ones.
-        fresh: Play test instances of this seed that nobody has looked at, apart from the data's own test split. The
+        fresh: Play unread test instances of this seed, apart from the data's own test split. The
             folder that OUT lies in has one such split, and judges each run by it once.
         seed: With paper, which seed of the family. Agents that sample are played with seeds 0, 1 and so on, whatever
             this says, and the test set is fixed by the data.

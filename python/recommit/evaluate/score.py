@@ -1,4 +1,4 @@
-"""A score on a frozen split, for any agent, as a record that anybody can check.
+"""A score on a frozen split, for any agent, as a record that can be checked.
 
 An agent is a policy, a function in a Python file, a finished zero-shot run, or a file of commitments that whatever
 played has written. Its record has every commitment, so that the figures follow from the record by the simulator alone:
@@ -18,8 +18,9 @@ import numpy as np
 
 from recommit.data import held_out
 from recommit.evaluate import metrics, summaries, transcripts
+from recommit.evaluate.transcripts import LETTERS
 from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
-from recommit.rollout.decision_rows import DecisionRows, carried_out, join, of_callable
+from recommit.rollout.decision_rows import DecisionRows, of_callable
 from recommit.storage import errors, files, verified
 from recommit.storage.python_file import definition, failing_line
 from recommit.storage.recipe_text import brief
@@ -32,12 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.held_out import FrozenSplit
+    from recommit.evaluate.transcripts import Commitments
 
-    #: Per level the commitments of its episode, a letter of u d l r per executed action.
-    Commitments = list[list[str]]
 
 FORMAT = 1
-LETTERS = "udlr"
 RECORD: verified.Fields = {
     "format": verified.exactly(FORMAT),
     "split": str,
@@ -203,21 +202,10 @@ def row(split: FrozenSplit, budget: int, commitments: Commitments) -> dict[str, 
 def replayed(split: FrozenSplit, budget: int, commitments: Commitments) -> DecisionRows:
     """The decisions behind commitments, by the simulator."""
     _check(split, budget, commitments)
-    states, parts, over = split.starts.copy(), list[DecisionRows](), split.length == 0
-    for turn in range(budget):
-        who = np.array([i for i, level in enumerate(commitments) if len(level) > turn], np.intp)
-        words = [commitments[i][turn] for i in who]
-        depth = np.array([len(word) for word in words], np.int64)
-        actions = np.zeros((len(who), MOST_ACTIONS), np.uint8)
-        for place, word in enumerate(words):
-            actions[place, : len(word)] = [LETTERS.index(letter) for letter in word]
-        rows, states[who] = carried_out(split.task, states, who, turn, depth, actions)
-        if (beyond := over[who] | (rows.executed < depth)).any():
-            number = who[np.flatnonzero(beyond)[0]]
-            raise ValueError(f"commitments: expected none beyond the goal, got more of level {number}, turn {turn}")
-        over[who] = rows.solved
-        parts.append(rows)
-    return join(parts)
+    rows = transcripts.replayed(split.task, split.starts, budget, commitments)
+    if len(short := np.flatnonzero(rows.executed < rows.depth)):
+        transcripts.refuse_more(int(rows.instance[short[0]]), int(rows.turn[short[0]]))
+    return rows
 
 
 def _check(split: FrozenSplit, budget: int, commitments: Commitments) -> None:

@@ -217,9 +217,9 @@ class Seeds:
 def _ends(folder: Path, augmentations: int) -> dict[tuple[str, str], tuple[str, str]]:
     """By kind of agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
     rows = verified.rows(folder, "summary.json") if verified.exists(folder, "summary.json") else []
-    own = lambda agent: kind(agent, augmentations)
-    return {
-        (own(row["agent"]), row["budget"]): (own(row["gain_fixed"]), own(row["gain_oracle"]))
+    ends = [
+        (row["budget"], *(kind(row[name], augmentations) for name in ("agent", "gain_fixed", "gain_oracle")))
         for row in rows
         if row.get("gain_fixed")
-    }
+    ]
+    return {(agent, budget): (fixed, oracle) for budget, agent, fixed, oracle in ends}

@@ -7,7 +7,7 @@ plan.json                             what was asked for: going on with another 
 thresholds.json                       of rules that have one: the one chosen, and what each would come to
 compute.json                          what one observation costs each policy in operations
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
-DIGESTS                               sha256 of all of them, checked by whoever reads one
+DIGESTS                               sha256 of all of them, checked at every read
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class EvaluationStore:
 
     def begin(self, plan: dict[str, Any]) -> None:
         """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
-        change once somebody has played."""
+        change once an agent has played."""
         now = json.loads(json.dumps(plan))
         decisions = self.folder / "decisions"
         if verified.exists(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
@@ -100,7 +100,7 @@ class EvaluationStore:
         return verified.values(self.folder, name) if self._there(name) else {}
 
     def keep_entry(self, name: str, key: str, value: Any) -> None:
-        """Write one entry beside the others, in an order that does not depend on who was played first."""
+        """Write one entry beside the others, in an order that does not depend on that of the agents."""
         self.write_json(name, dict(sorted({**self.entries(name), key: value}.items())))
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:

@@ -46,17 +46,7 @@ _DIFFERENCES = (
 
 def summary_text(summary: list[Row], folder: Path) -> str:
     """The tables of an evaluation."""
-    compared = verified.rows(folder, "comparisons.json")
-    run = verified.values(folder, "plan.json")["run"]
-    costs = verified.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
-    return main_table([_with_compute(row, costs, run) for row in summary]) + "\n" + comparisons(compared)
-
-
-def _with_compute(row: Row, costs: Row, own: str) -> Row:
-    """A row and what an observation costs its policy, where that was measured."""
-    agent = AgentName.parse(row["agent"])
-    name = str(AgentName("", agent.run or own, agent.augmentations))
-    return {**row, "mflops": costs[name]["flops"] / 1e6} if agent.asks_policy and name in costs else row
+    return main_table(summary) + "\n" + comparisons(verified.rows(folder, "comparisons.json"))
 
 
 def main_table(summary: list[Row]) -> str:

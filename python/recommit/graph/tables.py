@@ -33,7 +33,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
         f"{graph.task} {size}: {len(graph):,} nodes, {manifest['planned']:,} of them with a plan",
         f"{manifest['starts']:,} starts in {manifest['groups']:,} groups",
         f"from the starts to the goal: {length.min()} to {length.max()} actions",
-        f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
+        f"plans that reach the goal: {solved.mean():.1%}; nodes without any way to it: {lost:.1%}",
         f"depths of the policy's own head: {', '.join(map(str, graph.head_depths))}",
         f"samples of an observation: {manifest['samples'] or 'none'}",
         f"for episodes of {f'at most {graph.budget}' if graph.budget else 'any number of'} observations",
@@ -43,34 +43,12 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def card(manifest: dict[str, Any], repo: str) -> str:
-    """The README.md of a graph on a hub: what it holds, its hash, its licence, and the line that loads it back."""
-    shape, depths = "x".join(map(str, manifest["shape"])), ", ".join(map(str, manifest["head_depths"]))
-    line = f'graph = recommit.graph.files.read(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
-    return f"""---
-license: apache-2.0
-tags:
-- recommit
-- {manifest["task"]}
-- commitment-graph
-configs:
-- config_name: nodes
-  data_files: nodes.parquet
-- config_name: starts
-  data_files: starts.parquet
----
-
-# A commitment graph of {manifest["task"]} {shape}
-
-{manifest["nodes"]:,} states, {manifest["planned"]:,} of them with a plan, and where each ends after 1 to 8 actions.
-{manifest["starts"]:,} starts in {manifest["groups"]:,} groups; depths of the policy's own head: {depths}.
-
-```python
-{line}
-```
-
-Content (sha256 of all numbers): `{manifest["content"]}`. The files are those of `manifest.json` and `DIGESTS`.
-"""
+def card(graph: CommitmentGraph, manifest: dict[str, Any], repo: str) -> str:
+    """The README.md of a graph on a hub: its licence, what it holds, and the line that loads it back."""
+    parts = [f"- config_name: {name}\n  data_files: {name}.parquet" for name in ("nodes", "starts")]
+    head = ["license: apache-2.0", f"tags:\n- recommit\n- {graph.task}\n- commitment-graph", "configs:", *parts]
+    load = f'graph = recommit.graph.files.read(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
+    return "\n".join(["---", *head, "---", f"```text\n{about(graph, manifest)}```", f"```python\n{load}\n```", ""])
 
 
 #: Columns of the table of rules.

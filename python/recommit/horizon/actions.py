@@ -60,7 +60,7 @@ class FirstEvent(Rule):
 
     Events are those of ``Plans.events`` and, with ``opposite``, every action that takes back the one before it:
     ``opposite[a]`` is the action that undoes ``a``, (1, 0, 3, 2) for up, down, left, right. The commitment ends with
-    the event. The source says no more than that a human writes such a trigger; this one is ours.
+    the event. In the source a human writes the trigger; this one is ours.
     """
 
     opposite: tuple[int, ...] | None = None

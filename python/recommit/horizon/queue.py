@@ -115,7 +115,7 @@ class Queue:
         dry = self.empty(environments)
         if len(dry):
             raise ValueError(f"rows: expected environments with actions in their queues, got {dry[0]} with none")
-        if self._plans is None:  # nobody was asked
+        if self._plans is None:  # no environment had a plan yet
             return np.zeros(0, np.intp)
         actions: NDArray[Any] = self._plans[environments, self._place[environments]]
         self._place[environments] += 1

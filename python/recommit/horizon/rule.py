@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """Says how many actions of each plan to commit to before the next observation.
+    """How many actions of each plan to commit to before the next observation.
 
     A rule of one's own has ``propose``. ``depths`` restricts it to a list such as (1, 2, 4, 8): what it proposes is
     rounded down to the largest of them, or is the least where all are larger. ``reads`` names what it reads of a plan
-    beyond what is always at hand, so that whoever plays it brings that: "previous", "samples".
+    beyond what is always at hand and must be supplied: "previous", "samples".
     """
 
     reads: ClassVar[tuple[str, ...]] = ()
@@ -66,7 +66,7 @@ class Rule(ABC):
         return result
 
     def allowed(self, horizon: int) -> Depths:
-        """The depths to choose from in plans of so many actions, ascending."""
+        """The depths to choose from in plans of ``horizon`` actions, ascending."""
         every = np.arange(1, horizon + 1, dtype=np.int32)
         if self.depths is None:
             return every

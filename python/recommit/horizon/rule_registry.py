@@ -149,7 +149,7 @@ def from_code(path: Path, *, trusted: bool) -> NamedRule:
     if isinstance(rule, FunctionType):
         rule = FunctionRule(rule)
     if not isinstance(rule, Rule):
-        got = f"the class {rule.__name__}, which nobody called" if isinstance(rule, type) else type(rule).__name__
+        got = f"the class {rule.__name__}, which was not called" if isinstance(rule, type) else type(rule).__name__
         raise ValueError(f"rule: expected {path} to define `{DEFINED}`, a recommit.horizon.Rule, got {got}")  # noqa: TRY004  (a wrong file)
     if isinstance(rule, ThresholdRule) and "previous" in rule.reads:
         raise ValueError(f"rule: expected a rule of one number in {path} to read the present plan alone, got {rule}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Usual:
-    """What is played where nobody asks for something else."""
+    """Defaults of size, length and budgets."""
 
     size: tuple[int, int]
     length: tuple[int, int]
@@ -70,7 +70,7 @@ class Instances:
     seed: int
     start: int
     states: NDArray[np.uint8]
-    #: Optimal length of each instance, ``UNKNOWN`` where nobody asked for it.
+    #: Optimal length of each instance, ``UNKNOWN`` where it was not computed.
     length: NDArray[np.int32]
 
     @property
@@ -130,7 +130,7 @@ class Puzzle(Drawn, ABC):
 
     @classmethod
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:  # noqa: ARG003
-        """The puzzle that makes instances of this size, with so many boxes where there are boxes."""
+        """The puzzle that makes instances of this size, with ``boxes`` boxes where there are boxes."""
         return cls(size)  # type: ignore[call-arg]
 
     @classmethod
@@ -174,7 +174,7 @@ class Puzzle(Drawn, ABC):
 
     @property
     def longest(self) -> int | None:
-        """The longest optimal length of any state; None where nobody knows it."""
+        """The longest optimal length of any state; None where it is unknown."""
         counts = self.counts_by_length
         return None if counts is None else len(counts) - 1
 

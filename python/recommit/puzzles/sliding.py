@@ -113,7 +113,7 @@ class Sliding(Puzzle):
         boards come from long walks without reversal; their length is told where a complete table makes it free (up to
         ten cells), else it is ``UNKNOWN``.
 
-        ``walk`` needs a ``length``: it takes random walks from the goal of just so many moves whose end is no nearer,
+        ``walk`` needs a ``length``: it takes random walks from the goal of exactly that length whose end is no nearer,
         as the paper does, and ``walk_nobacktrack`` such walks that never undo a move. Both prefer some boards.
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)

@@ -55,7 +55,7 @@ class Sokoban(Puzzle):
 
     @classmethod
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:
-        """Levels of this size with so many boxes."""
+        """Levels of this size with ``boxes`` boxes."""
         return cls(size, boxes)
 
     @classmethod

@@ -140,7 +140,7 @@ def cores() -> int:
 
 
 class _Stopped(Exception):
-    """Raised inside a worker's call once nobody waits for it."""
+    """Raised inside a worker's call once its caller has left."""
 
 
 def solve_all(

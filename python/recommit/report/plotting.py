@@ -79,8 +79,7 @@ def style(**settings: Any) -> Iterator[None]:
 
 
 def figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, that makes room for its labels; it belongs to nobody, so that nothing has to close
-    it."""
+    """An empty figure, in inches, that makes room for its labels; outside pyplot, so that nothing has to close it."""
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -12,25 +12,11 @@ import numpy as np
 
 from recommit.data.parquet import columns, parsed
 from recommit.evaluate import seeds, summaries
-from recommit.evaluate.agent_names import ORACLE, PRIVILEGED, file_name, seed_of
+from recommit.evaluate.agent_names import file_name, seed_of
 from recommit.evaluate.seeds import ROOM
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MOST_ACTIONS
-from recommit.report.agents import (
-    COMPARED,
-    FIXED,
-    GROUPS,
-    PRIVILEGED_GROUP,
-    RULES,
-    SEEDS,
-    TRAINED,
-    WARM,
-    Agent,
-    AgentPoint,
-    agents_of,
-)
-from recommit.results import intervals
-from recommit.results.intervals import Interval
+from recommit.report.agents import agents_of
 from recommit.results.table import best
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import errors, verified
@@ -38,6 +24,7 @@ from recommit.storage import errors, verified
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.report.agents import Agent
     from recommit.results.table import Results
 
 #: What a page needs of the rows of summary.json and comparisons.json.
@@ -126,7 +113,7 @@ class Folder:
 
     @property
     def first(self) -> Agent:
-        """Who is compared with the others."""
+        """The agent that is compared with the others."""
         return self.agents[0]
 
     @property
@@ -246,51 +233,3 @@ class Folder:
     def table(self, name: str) -> Any:
         """A file of columns."""
         return parsed(self.path / name, verified.content(self.path, name))
-
-
-def compared(folder: Folder, budget: str) -> dict[Agent, str]:
-    """The agents that the result is about, and why each of them is."""
-    best, constant = folder.best_fixed(budget), folder.constant(budget)
-    why = {folder.first: ""}
-    if best:
-        why[best[0]] = f"best fixed depth, chosen on {'validation' if best[1] else 'these'} puzzles"
-    if constant:
-        why.setdefault(constant, "best fixed depth for the same plans")
-    for base, words in (("shuffled", "ignores the state"), (ORACLE, "no choice of depths does better")):
-        agent = folder.agent(base)
-        if agent is not None:
-            why.setdefault(agent, words)
-    return why
-
-
-def groups(folder: Folder, budget: str) -> dict[str, list[Agent]]:
-    """Every agent in one group; groups without any are left out."""
-    first = list(compared(folder, budget))
-    grouped: dict[str, list[Agent]] = {name: [] for name in GROUPS}
-    grouped[COMPARED] = first
-    for agent in folder.agents:
-        if agent not in first:
-            grouped[_group(folder, agent)].append(agent)
-    return {name: agents for name, agents in grouped.items() if agents}
-
-
-def _group(folder: Folder, agent: Agent) -> str:
-    if agent.base in PRIVILEGED:
-        return PRIVILEGED_GROUP
-    if folder.of_another_seed(agent):
-        return SEEDS
-    if agent.run:
-        return WARM if agent.run.rstrip("/").endswith("/init") else TRAINED
-    return FIXED if agent.depth else RULES
-
-
-def points(folder: Folder, budget: str) -> list[AgentPoint]:
-    """Every agent: Wilson's interval of the share solved, t of the mean of actions."""
-    result = []
-    for agent in folder.agents:
-        row = folder.row(agent, budget)
-        solved = Interval(row["solve_rate"], row["solve_low"], row["solve_high"]).scaled(100.0)
-        actions = intervals.mean(folder.values(agent, budget, "actions"), folder.rooms)
-        sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        result.append(AgentPoint(agent, solved, actions, sweep))
-    return result

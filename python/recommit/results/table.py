@@ -46,9 +46,10 @@ class Results:
     def joined(cls, parts: Iterable[Results]) -> Results:
         """Rows of several tables."""
         every = list(parts)
-        keys = [np.concatenate([getattr(part, each.name) for part in every]) for each in fields(cls)[:-1]]
+        names = [each.name for each in fields(cls) if each.name != "measured"]
+        keys: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in every]) for name in names}
         measured = {name: np.concatenate([part.measured[name] for part in every]) for name in every[0].measured}
-        return cls(*keys, measured)
+        return cls(**keys, measured=measured)
 
     @cached_property
     def _places(self) -> dict[tuple[Any, Any], NDArray[np.intp]]:

@@ -1,7 +1,7 @@
 """A match: a policy at its own depths beside the same plans at a fixed depth, on one level and under one budget.
 
-live.PolicyMatch        plays, which needs torch    \\          page, server     a page, and who answers it
-recorded.RecordedMatch  has been played before       >  Match  terminal         the same in text
+live.PolicyMatch        plays, which needs torch
+recorded.RecordedMatch  was played before; ``terminal`` shows either, ``recorded.page`` a recording in a browser
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Level:
 
 @dataclass(frozen=True)
 class About:
-    """Who plays, and what counts."""
+    """The policy, and what counts."""
 
     policy: str
     #: sha256 of the policy's files.
@@ -83,7 +83,7 @@ class Commitment:
     #: Of the policy's own depths, in 255ths.
     chances: tuple[int, ...]
     #: What it cost against the best of all depths, the nearest best one, and a place in ``CAUSES``, -1 where no depth
-    #: is better; None where nobody worked that out.
+    #: is better; None where it is not known.
     regret: float | None = None
     best: int = 0
     cause: int = -1
@@ -126,7 +126,7 @@ class Played:
 
 
 class Match(Protocol):
-    """Who can be watched."""
+    """A policy that can be watched."""
 
     about: About
 

@@ -1,5 +1,5 @@
-"""Recordings: matches that were played before, for whoever has no torch. A few small ones are in the package; others
-are files that ``recommit play --agent`` wrote, somebody's perhaps, so that every field is checked.
+"""Recordings: matches that were played before, to be watched without torch. A few small ones are in the package; others
+are files that ``recommit play --agent`` wrote, perhaps a stranger's, so that every field is checked.
 
 A recording holds levels, and on each the episodes of the policy and of every fixed depth: what a page shows of it.
 """
@@ -108,7 +108,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def of_file(path: Path) -> dict[str, Any]:
-    """A recording that anybody may have made; what it says beside the known fields is left out."""
+    """A recording from a stranger's file; fields that are not known are left out."""
     values = verified.parsed(path, verified.content(path.parent, path.name, MOST))
     verified.expect(path, values, {**ABOUT, "levels": [LEVEL]})
     try:
@@ -144,7 +144,7 @@ def _check_about(about: About) -> None:
 
 
 def _check_played(about: About, level: Level, packed: dict[str, Any]) -> None:
-    """Refuse an episode that nobody can have played. What it says of distances and regrets is its maker's word."""
+    """Refuse an episode that cannot have been played. Its distances and regrets are its maker's word."""
     played = Played.unpacked(packed, len(about.depths))
     every = played.commitments
     fits = len(every) <= about.budget and len(played.distances) == len(every) + 1

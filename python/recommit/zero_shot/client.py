@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from dataclasses import dataclass, replace
 from itertools import count
@@ -29,21 +28,6 @@ MOST_CHARACTERS = 4096
 #: No request succeeds until something about the call, the key or the account changes; and those that may later.
 _HOPELESS = {401, 402, 403, 404, 405, 410}
 _PASSING = {408, 409, 425, 429}
-
-
-class StoppableClock:
-    """Time, and pauses that end early once a stop is asked for."""
-
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-
-    def now(self) -> float:
-        """Seconds, never going back."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Pause."""
-        self.stop.wait(seconds)
 
 
 @dataclass(frozen=True)
@@ -78,18 +62,6 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the model said, and what it took to hear it."""
-
-    completion: Completion
-    number: int
-    charged: tuple[int, int]
-    attempts: int
-    seconds: float
-    address: str
-
-
-@dataclass(frozen=True)
 class Failure:
     """Why there is no answer, and what to do next: ask ``again``, ``give up`` this decision, or ``end`` the run.
 
@@ -121,36 +93,38 @@ def of_reply(reply: transport.Reply) -> Failure:
 class Client:
     """Asks one model. Used by all workers at once."""
 
-    def __init__(self, options: ZeroShotOptions, server: Server, ledger: Ledger, clock: StoppableClock) -> None:
-        self.model, self.server, self.ledger, self.clock = options.model, server, ledger, clock
+    def __init__(self, options: ZeroShotOptions, server: Server, ledger: Ledger) -> None:
+        self.model, self.server, self.ledger = options.model, server, ledger
         self.fields: dict[str, Any] = {
             **options.parameters,
             server.endpoint.token_parameter: server.endpoint.answer_tokens,
         }
 
-    def ask(self, shown: Observation, place: dict[str, Any]) -> Answer:
-        """The model's answer to an observation; ``place`` says in the log which decision it is for."""
+    def ask(self, shown: Observation, place: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
+        """The model's answer to an observation, and what it took to hear it. ``place`` says in the log which decision
+        it is for."""
         body = messages.write(self.model, shown, self.fields)
         for attempt in count(1):
             result = self._once(body, place, attempt)
-            if isinstance(result, Answer):
+            if isinstance(result, tuple):
                 return result
             self._go_on(result, attempt)
             # Between half and all of a pause that doubles: workers that failed together come back apart.
             pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), LONGEST_PAUSE) * random.uniform(0.5, 1.0)
-            self.clock.sleep(max(pause, result.wait))
+            self.ledger.stop.wait(max(pause, result.wait))
         raise AssertionError("attempts end")
 
-    def _once(self, body: bytes, place: dict[str, Any], attempt: int) -> Answer | Failure:
-        ticket, begin = self.ledger.begin({**place, "attempt": attempt}), self.clock.now()
+    def _once(self, body: bytes, place: dict[str, Any], attempt: int) -> tuple[Completion, dict[str, Any]] | Failure:
+        ticket, begin = self.ledger.begin({**place, "attempt": attempt}), time.monotonic()
         result = _without(self._posted(body), self.server.key)
-        seconds = round(self.clock.now() - begin, 3)
+        seconds = round(time.monotonic() - begin, 3)
         if isinstance(result, Failure):
             record = {"kind": result.kind, "said": clean(result.message, self.server.key), "seconds": seconds}
             self.ledger.failed(ticket, result.charged, record)
             return result
         charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out)
-        return Answer(result, ticket.number, charged, attempt, seconds, str(self.server.address))
+        took = {"number": ticket.number, "charged": charged, "attempts": attempt, "seconds": seconds}
+        return result, took | {"address": str(self.server.address)}
 
     def _posted(self, body: bytes) -> Completion | Failure:
         """One request and what it came to, in the server's own words."""

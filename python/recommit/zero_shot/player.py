@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Instances
     from recommit.storage.jsonl import JsonLines
-    from recommit.zero_shot.client import Answer
     from recommit.zero_shot.game import Observation
+    from recommit.zero_shot.messages import Completion
     from recommit.zero_shot.spec import ZeroShotSpec
 
 
@@ -46,7 +46,7 @@ class ModelPlayer:
         self,
         spec: ZeroShotSpec,
         instances: Instances,
-        ask: Callable[[Observation, dict[str, Any]], Answer],
+        ask: Callable[[Observation, dict[str, Any]], tuple[Completion, dict[str, Any]]],
         journal: JsonLines,
     ) -> None:
         self.spec = spec
@@ -89,8 +89,7 @@ class ModelPlayer:
 
     def _answered(self, episode: Episode, decision: int, game: Game) -> dict[str, Any]:
         place = {"instance": episode.instance, "decision": decision}
-        answer = self.ask(game.observe(), place)
-        said = answer.completion
+        said, took = self.ask(game.observe(), place)
         commitment = game.read(said.text, refused=said.refused, cut_off=said.cut_off)
         return {
             **place,
@@ -98,7 +97,7 @@ class ModelPlayer:
             "h": commitment.depth,
             "actions": [parser.ACTIONS[action] for action in commitment.actions],
             **asdict(said),
-            **{name: value for name, value in vars(answer).items() if name != "completion"},
+            **took,
         }
 
 

@@ -29,7 +29,7 @@ from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 from recommit.zero_shot import player, spec, summary
-from recommit.zero_shot.client import Client, Server, StoppableClock
+from recommit.zero_shot.client import Client, Server
 from recommit.zero_shot.ledger import GaveUp, Ledger, StopRequested, Unusable
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ class ZeroShotRun:
         self.spec = spec.ZeroShotSpec.of(options)
         self.starts = self.spec.starts()
 
-    def run(self, *, quiet: bool = False, clock: StoppableClock | None = None) -> list[dict[str, Any]]:
+    def run(self, *, quiet: bool = False) -> list[dict[str, Any]]:
         """Play what is left; the summary. Whatever ends it early, the folder can be gone on with."""
-        options, disk, clock = self.options, files.Files(), clock or StoppableClock()
-        out = options.out
+        options, out, disk = self.options, self.options.out, files.Files()
         files.make_folders(disk, out)
         with Lock(out, work="zero-shot run"):
             files.sweep(disk, out)
@@ -67,12 +66,11 @@ class ZeroShotRun:
                 JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
             ):
                 most = self.server.endpoint.answer_tokens
-                ledger = Ledger(options.max_requests, options.max_tokens, log, most, clock.stop)
-                client = Client(options, self.server, ledger, clock)
-                plays = player.ModelPlayer(self.spec, self.starts, client.ask, journal)
+                ledger = Ledger(options.max_requests, options.max_tokens, log, most, threading.Event())
+                plays = player.ModelPlayer(self.spec, self.starts, Client(options, self.server, ledger).ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)
-                rows = _Workers(self, plays, client, quiet=quiet).go(options.workers)
+                rows = _Workers(self, plays, ledger, quiet=quiet).go(options.workers)
             if not rows[0]["infra_errors"]:
                 verified.seal(disk, out, SEALED)
             return rows
@@ -87,9 +85,8 @@ class _Workers:
     """The workers of one start: threads, and none of an executor, which would be waited for where a second Ctrl-C ends
     everything at once."""
 
-    def __init__(self, run: ZeroShotRun, plays: ModelPlayer, client: Client, *, quiet: bool) -> None:
-        self.run, self.player, self.ledger, self.quiet = run, plays, client.ledger, quiet
-        self.stop = client.clock.stop
+    def __init__(self, run: ZeroShotRun, plays: ModelPlayer, ledger: Ledger, *, quiet: bool) -> None:
+        self.run, self.player, self.ledger, self.quiet = run, plays, ledger, quiet
         starts: Instances = run.starts
         self.episodes = [player.Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
         self.waiting = iter(self.episodes)
@@ -115,7 +112,7 @@ class _Workers:
         try:
             self._wait()
         except KeyboardInterrupt:
-            self.stop.set()
+            self.ledger.stop.set()
             self._say("interrupted: waiting for the answers that are under way; once more ends at once")
             self._wait()
             raise
@@ -129,13 +126,13 @@ class _Workers:
 
     def _work(self) -> None:
         try:
-            while not self.stop.is_set() and (episode := next(self.waiting, None)) is not None:
+            while not self.ledger.stop.is_set() and (episode := next(self.waiting, None)) is not None:
                 self._play(episode)
         except StopRequested:
             pass
         except BaseException as error:  # noqa: BLE001  (the main thread raises it)
             self.failure = self.failure or error
-            self.stop.set()
+            self.ledger.stop.set()
         with self._lock:
             self._playing -= 1
             if not self._playing:

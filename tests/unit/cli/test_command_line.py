@@ -59,7 +59,6 @@ MISSING = [
     ("torch pyarrow", "evaluate run --out x", "train"),
     ("torch pyarrow", "play --agent sliding-3x3", "train"),
     ("tyro torch", "play --agent=sliding-3x3", "train"),
-    ("tyro", "render --agent solver --out x.gif", "cli"),
     ("matplotlib pyarrow", "report x --out y", "cli,report"),
 ]
 

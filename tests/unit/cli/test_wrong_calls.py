@@ -18,7 +18,6 @@ pytest.importorskip("yaml")
 FEW = "estimate paper-sliding"
 GENERATE = "levels generate --out NEW"
 SOLVE = "solve --task sliding --size 3"
-RENDER = "render LEVEL --out new.gif"
 #: FOLDER and FILE are empty, LEVEL holds one level, NONE and NEW are not there.
 CALLS = [
     ("", "usage: recommit VERB"),
@@ -41,17 +40,20 @@ CALLS = [
     ("levels check LEVEL --index 1", "index: expected 0..0, got 1"),
     ("solve", "expected a level file, or --task"),
     ("solve LEVEL --task ice", "task: expected none with a level file, which has its own, got ice"),
-    ("render LEVEL --out new.png --boxes 3", "boxes: expected none with a level file, which has its own, got 3"),
+    ("play LEVEL --agent x --boxes 3", "boxes: expected none with a level file, which has its own, got 3"),
     ("data build --out NEW", "expected --recipe or --task --count, got neither"),
-    ("render LEVEL --out x.jpg", "out: expected a name that ends in .png or .gif, got "),
-    (f"{RENDER} --plan rx", "plan: expected the word solve, or letters of u d l r, got 'x'"),
-    (f"{RENDER} --plan r --agent solver", "plan: expected one of --plan and --agent"),
-    (f"{RENDER} --agent nosuch/run", "run: expected the folder of a run or of a saved policy"),
+    ("play --agent nosuch/run", "run: expected the folder of a run or of a saved policy"),
     ("data show NONE", "NONE: expected a finished data set, found no such folder"),
     ("data show FILE", "FILE: expected the folder of a data set, got a file"),
     ("data build --task sliding --count 5 --out FILE", "FILE: expected a folder, got a file"),
     ("data build --recipe NONE --out NEW", "NONE: expected a recipe file, found none"),
     ("train sft --recipe nothing --data NONE --out NEW", "recipe: expected a file or one of boxoban, laptop-"),
+    ("train sft --recipe laptop-sliding --out NEW", "data: expected a folder (--data FOLDER), got none"),
+    ("train grpo --recipe laptop-sliding --out NEW", "init: expected a folder (--init FOLDER), got none"),
+    ("train grpo --recipe laptop-sliding --show --set advantage.estimator=episode phases=[] --reward mine.py",
+     "reward: expected a file of Python, got none by the name mine.py"),
+    ("report FOLDER --out new.html --instances -1", "instances: expected 0 or more, got -1"),
+    ("report FOLDER --out new.html", "eval: expected the folder of a finished"),
     ("estimate nobody", "recipe: expected a file or one of"),
     (f"{FEW} --set model.backbone=nobody/nothing", "model.backbone: expected random:NAME"),
     (f"{FEW} --card abacus", "card: expected one of a100"),

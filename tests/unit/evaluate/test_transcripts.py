@@ -76,7 +76,6 @@ CHANGES = [
     ("decisions.jsonl", {"instance": [1]}),
     ("decisions.jsonl", {"actions": ["jump"]}),
     ("decisions.jsonl", {"actions": ["up"] * 9, "h": 9}),
-    ("decisions.jsonl", {"outcome": "x"}),
     ("decisions.jsonl", {"decision": 1}),
     ("decisions.jsonl", {"decision": -1}),
     ("decisions.jsonl", {"h": 3}),

@@ -85,7 +85,7 @@ FAILING = [
     ("def(", "mine.py: SyntaxError: "),
     ("import sys; sys.exit(0)", "mine.py, line 1: SystemExit: "),  # it would else look like success
     ("rule = 3", "got int"),
-    ("from recommit.horizon import Repetition as rule", "got the class Repetition, which nobody called"),
+    ("from recommit.horizon import Repetition as rule", "got the class Repetition, which was not called"),
     (PRESENT, "rule: expected a rule of one number in "),
     ("def rule(plans):\n    return plans.depths", "mine.py, line 2: AttributeError: 'Plans' object has no"),
     ("def rule(plans):\n    return 4.0", "mine.py: TypeError: propose: expected integers, got float64"),

@@ -61,7 +61,7 @@ def test_a_page_holds_no_more_than_it_may(evaluations):
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 @pytest.mark.parametrize("count", [1, 3, 24])
 def test_what_is_shown_first(evaluations, task, count):
-    """The most different depths, of what the first agent solves and the agent beside it does not, if there is any."""
+    """The most different depths, of what the first agent solves and the agent beside it does not."""
     folder = Folder(evaluations[task])
     packed = episodes.pack(folder, count)
     assert len(packed["instances"]) == count

@@ -10,6 +10,7 @@ import yaml
 
 pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
+from tests.refusals import refused
 
 from recommit.cli import main
 from recommit.reproduce import preset
@@ -118,19 +119,17 @@ def test_what_no_preset_may_say(line, tmp_path):
         load(tmp_path, line)
 
 
-@pytest.mark.parametrize(
-    ("whole", "message"),
-    [
-        ({"tasks": {}}, "expected a list of commands, got {'tasks'"),
-        ([{"for": {}, "run": []}], "expected a command, or for: "),
-        ([3], "expected a command, or for: "),
-        ([BUILD, BUILD], "expected commands that write each to a place of its own, got two to"),
-    ],
-)
-def test_what_is_no_list_of_commands(whole, message, tmp_path):
-    (tmp_path / "p.yaml").write_text(yaml.safe_dump(whole))
-    with pytest.raises(ValueError, match=f"preset: {message}"):
-        preset.load(str(tmp_path / "p.yaml"), OUT)
+def test_what_is_no_list_of_commands(tmp_path):
+    wholes = {
+        "expected a list of commands, got {'tasks'": {"tasks": {}},
+        "expected a command, or for: ": [{"for": {}, "run": []}],
+        "expected a command, or for:": [3],
+        "expected commands that write each to a place of its own, got two to": [BUILD, BUILD],
+    }
+    for number, whole in enumerate(wholes.values()):
+        (tmp_path / f"{number}.yaml").write_text(yaml.safe_dump(whole))
+    files = enumerate(wholes)
+    refused([(lambda n=n: preset.load(str(tmp_path / f"{n}.yaml"), OUT), f"preset: {words}") for n, words in files])
 
 
 def test_commands_know_what_they_read(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.refusals import refused
 
 from recommit.data import DataSpec, Difficulty
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
@@ -25,11 +26,6 @@ def test_another_configuration_is_refused(tmp_path):
         assert run.read("nothing.json") is None
 
 
-def test_a_run_without_checkpoints_has_no_policy(tmp_path):
-    with pytest.raises(ValueError, match="expected a run with a checkpoint, got none"):
-        best_policy(tmp_path)
-
-
 def finished(folder):
     """A folder with the digests of a run that has taken its last step."""
     with RunDirectory(folder) as run:
@@ -41,22 +37,23 @@ def finished(folder):
     return folder
 
 
-def test_a_run_whose_best_policy_is_gone_is_not_finished(tmp_path):
-    folder = finished(tmp_path / "run")
-    (folder / "checkpoints/step-1/policy").rmdir()
-    with RunDirectory(folder) as run, pytest.raises(Damaged, match="expected the best policy of the run, got none"):
-        run.seal()
-
-
-def test_a_finished_run_notices_other_bytes(tmp_path):
-    folder = finished(tmp_path / "run")
+def test_a_finished_run_notices_what_became_of_it(tmp_path):
+    folder, other = finished(tmp_path / "run"), finished(tmp_path / "other")
     assert best_policy(folder) == folder / "checkpoints/step-1/policy"
     (folder / "best.json").write_text('{"policy": "checkpoints/step-2/policy"}')
-    with pytest.raises(ValueError, match=r"best\.json: expected what was written there"):
-        best_policy(folder)
     (folder / "metrics.jsonl").write_text('{"step": 2}\n')
-    with RunDirectory(folder) as run, pytest.raises(ValueError, match=r"metrics\.jsonl: expected what was written"):
-        run.begin({"seed": 1})
+    (other / "checkpoints/step-1/policy").rmdir()
+    with RunDirectory(folder) as run, RunDirectory(other) as gone:
+        refused(
+            [
+                (lambda: best_policy(tmp_path), "expected a run with a checkpoint, got none"),
+                (lambda: best_policy(folder), "best.json: expected what was written there"),
+                (lambda: run.begin({"seed": 1}), "metrics.jsonl: expected what was written"),
+                (gone.seal, "expected the best policy of the run, got none"),
+            ],
+            ValueError,
+            Damaged,
+        )
 
 
 def test_a_run_that_goes_on_has_no_digests_of_what_changes(tmp_path):

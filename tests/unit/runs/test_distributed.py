@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from tests.refusals import refused
 
 from recommit.policy.config import PASS
 from recommit.runs import distributed
@@ -26,17 +27,20 @@ def test_one_process_needs_no_launcher():
 
 def test_slurm_is_understood():
     slurm = {"SLURM_NTASKS": "16", "SLURM_PROCID": "9", "SLURM_LOCALID": "1"}
-    with pytest.raises(ValueError, match="MASTER_ADDR: expected the first host of the job, got none"):
-        distributed.announce(dict(slurm))
     environment = {**slurm, "MASTER_ADDR": "first"}
     distributed.announce(environment)
     assert (environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"]) == ("9", "16", "1")
 
 
-def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
+def test_what_cannot_be_known_is_asked_for(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(ValueError, match=r"engine\.kind: expected deepspeed .* 4 ranks, got plain"):
-        distributed.alone("cpu")
+    slurm = {"SLURM_NTASKS": "16", "SLURM_PROCID": "9", "SLURM_LOCALID": "1"}
+    refused(
+        [
+            (lambda: distributed.announce(slurm), "MASTER_ADDR: expected the first host of the job, got none"),
+            (lambda: distributed.alone("cpu"), "engine.kind: expected deepspeed for a launcher that started 4 ranks"),
+        ]
+    )
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ TINY = {
     },
     "optim": {"steps": 8, "batch": 16, "warmup": 2, "lr": 1e-3, "decoder_lr": 1e-3},
     "validation": {"instances": 8, "every": 4, "budget": 5},
-    "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
+    "run": {"save_every": 4, "log_every": 1, "threads": 1, "tensorboard": False},
 }
 
 
@@ -63,14 +63,16 @@ def small_levels(folder):
     return folder
 
 
-def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
+def warm_start(data, out, *, steps=40, lora=None, show_budget=False, **decoder):
     """A run whose policy plays a little; ``decoder`` changes its decoder."""
     policy = TINY["model"]["policy"]
     model = {**TINY["model"], "policy": {**policy, "lora": lora, "decoder": {**policy["decoder"], **decoder}}}
     model["policy"]["show_budget"] = show_budget
     plan = parse(SftConfig, {**TINY, "model": model})
-    longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, decoder_lr=3e-3))
-    once = replace(longer, run=replace(longer.run, save_every=40), validation=replace(longer.validation, every=40))
+    longer = replace(plan, optim=replace(plan.optim, steps=steps, batch=32, lr=3e-3, decoder_lr=3e-3))
+    once = replace(
+        longer, run=replace(longer.run, save_every=steps), validation=replace(longer.validation, every=steps)
+    )
     assert sft.train(once, data, out, quiet=True) == 0
     return out
 

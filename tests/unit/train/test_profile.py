@@ -15,6 +15,9 @@ from recommit.runs.process import SKIPPED, profiled
 from recommit.train.grpo import trainer as grpo
 from recommit.train.sft import trainer as sft
 
+#: A trace has every operation.
+SMALL = {"rollout": {"instances": 2, "budget": 1}, "validation": {"instances": 2}}
+
 
 def annotations(run):
     """What a trace calls its parts."""
@@ -25,6 +28,7 @@ def annotations(run):
 
 
 def test_imitation(plan, data, tmp_path, capfd):
+    plan = replace(plan, optim=replace(plan.optim, steps=6, batch=4))
     assert sft.train(plan, data, tmp_path / "plain", quiet=True) == 0
     watched = replace(plan, run=replace(plan.run, profile=2))
     (tmp_path / "watched" / "profile").mkdir(parents=True)
@@ -32,7 +36,7 @@ def test_imitation(plan, data, tmp_path, capfd):
     for name in ("trace.json.gz", ".trace.json.gz"):
         (tmp_path / "watched" / "profile" / name).symlink_to(tmp_path / "bashrc")
     assert sft.train(watched, data, tmp_path / "watched") == 0
-    same(tmp_path / "plain", tmp_path / "watched", steps=8)
+    same(tmp_path / "plain", tmp_path / "watched", steps=6)
     assert not (tmp_path / "plain" / "profile").exists()
     found = annotations(tmp_path / "watched")
     assert sorted(name for name in found if name.startswith("ProfilerStep")) == [
@@ -47,11 +51,11 @@ def test_imitation(plan, data, tmp_path, capfd):
 
 
 def test_a_run_that_ends_before_all_steps_are_watched(init, tmp_path):
-    assert grpo.train(plan_of(optim={"steps": 4}, run={"profile": 10}), init, tmp_path / "watched", quiet=True) == 0
+    assert grpo.train(plan_of(**SMALL, run={"profile": 10}), init, tmp_path / "watched", quiet=True) == 0
     found = annotations(tmp_path / "watched")
     assert f"ProfilerStep#{SKIPPED}" in found
     assert {"rollout", "update", "validation"} <= set(found)
-    assert grpo.train(plan_of(), init, tmp_path / "watched", quiet=True) == 0, "whether it is watched may change"
+    assert grpo.train(plan_of(**SMALL), init, tmp_path / "watched", quiet=True) == 0, "whether it is watched may change"
     with profiled(2, tmp_path / "profile", pytest.fail) as ended:
         ended()
     assert not (tmp_path / "profile").exists()

@@ -39,18 +39,15 @@ def serve():
         server.close()
 
 
-class FakeClock:
+class Stop(threading.Event):
     """Pauses cost nothing and are noted."""
 
     def __init__(self):
-        self.stop, self.slept, self.time = threading.Event(), [], 0.0
+        super().__init__()
+        self.slept = []
 
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
+    def wait(self, seconds):
         self.slept.append(seconds)
-        self.time += seconds
 
 
 class Kept:
@@ -76,7 +73,7 @@ def client_of(monkeypatch):
         options = ZeroShotOptions("tiny", Path("unused"), endpoint=endpoint, answer_tokens=512, **more)
         monkeypatch.setattr(client, "RETRIES", retries)
         monkeypatch.setattr(transport, "SECONDS", timeout)
-        clock, log, server = FakeClock(), Kept(), Server(options.server, Address.parse(url), Key(key, "CANARY"))
-        return Client(options, server, Ledger(None, None, log, 512, clock.stop), clock)
+        server = Server(options.server, Address.parse(url), Key(key, "CANARY"))
+        return Client(options, server, Ledger(None, None, Kept(), 512, Stop()))
 
     return make

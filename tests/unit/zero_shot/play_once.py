@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recommit.zero_shot.client import StoppableClock
+from recommit.zero_shot import client
 from recommit.zero_shot.player import Episode, ModelPlayer
 
 
@@ -36,7 +36,7 @@ def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
 
     if mode == "late":
         player.ModelPlayer = LateJournal  # type: ignore[misc]
-    StoppableClock.sleep = lambda self, seconds: self.stop.wait(min(seconds, 0.01))  # type: ignore[method-assign]
+    client.FIRST_PAUSE = 0.01
     if mode == "cli":
         return through_the_command_line(folder, url, instances, workers)
     return zero_shot(

@@ -6,6 +6,7 @@ import socket
 
 import httpx2
 import pytest
+from tests.refusals import refused
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
 from tests.waiting import HANG
@@ -19,12 +20,16 @@ from recommit.zero_shot.transport import LONGEST_WAIT, retry_after
 QUESTION, PLACE = Observation("rules", "which?", 1), {"instance": "task/0", "decision": 0}
 
 
+def gives_up(client, words, question=QUESTION, error=GaveUp):
+    refused([(lambda: client.ask(question, PLACE), words)], error)
+
+
 @pytest.mark.parametrize(("endpoint", "limit"), [("openai", "max_completion_tokens"), ("vllm", "max_tokens")])
 def test_an_answer(endpoint, limit, serve, client_of):
     server = serve()
-    said = client_of(server.url, endpoint=endpoint, extra='{"reasoning_effort": "low"}').ask(QUESTION, PLACE)
-    text = chat()["choices"][0]["message"]["content"]
-    assert (said.completion.text, said.number, said.charged, said.attempts) == (text, 1, (100, 20), 1)
+    said, took = client_of(server.url, endpoint=endpoint, extra='{"reasoning_effort": "low"}').ask(QUESTION, PLACE)
+    assert said.text == chat()["choices"][0]["message"]["content"]
+    assert (took["number"], took["charged"], took["attempts"]) == (1, (100, 20), 1)
     request = server.seen[0]
     assert request.line == "POST /v1/chat/completions HTTP/1.1"
     assert request.headers["authorization"] == f"Bearer {CANARY}"
@@ -38,7 +43,7 @@ def test_an_answer(endpoint, limit, serve, client_of):
 def test_what_follows_a_reply_is_never_read(serve, client_of):
     server = serve(script=lambda _, number: answer(f"first {number}") + answer("second"))
     client = client_of(server.url)
-    assert [client.ask(QUESTION, PLACE).completion.text for _ in range(2)] == ["first 1", "first 2"]
+    assert [client.ask(QUESTION, PLACE)[0].text for _ in range(2)] == ["first 1", "first 2"]
     assert server.connections == 2
 
 
@@ -46,8 +51,8 @@ def test_what_follows_a_reply_is_never_read(serve, client_of):
 def test_retry_after_is_honoured(pause, serve, client_of):
     server = serve(error("429 Slow", headers=[f"Retry-After: {pause}"]), answer())
     client = client_of(server.url)
-    assert client.ask(QUESTION, PLACE).attempts == 2
-    (slept,) = client.clock.slept
+    assert client.ask(QUESTION, PLACE)[1]["attempts"] == 2
+    (slept,) = client.ledger.stop.slept
     assert slept == float(pause) if float(pause) else 0.25 <= slept <= 0.5
 
 
@@ -76,29 +81,20 @@ def test_pauses_grow_with_jitter_and_are_bounded(serve, client_of):
     pauses = []
     for _ in range(3):
         client = client_of(server.url, retries=9)
-        with pytest.raises(GaveUp, match="10 times"):
-            client.ask(QUESTION, PLACE)
-        assert len(client.clock.slept) == 9
-        for i, pause in enumerate(client.clock.slept):
+        gives_up(client, "10 times")
+        assert len(client.ledger.stop.slept) == 9
+        for i, pause in enumerate(client.ledger.stop.slept):
             most = min(0.5 * 2**i, 60.0)
             assert most / 2 <= pause <= most
-        pauses.append(tuple(client.clock.slept))
+        pauses.append(tuple(client.ledger.stop.slept))
     assert len(set(pauses)) == 3
-
-
-def test_a_parameter_that_is_refused_can_be_left_out(serve, client_of):
-    server = serve(script=lambda request, _: error("400 Bad", "no top_p") if "top_p" in request.body else answer())
-    with pytest.raises(GaveUp, match="http_400: no top_p"):
-        client_of(server.url).ask(QUESTION, PLACE)
-    client_of(server.url, extra='{"top_p": null}').ask(QUESTION, PLACE)
-    assert server.seen[1].body["temperature"] == 0.7
 
 
 def test_a_server_that_counts_nothing_or_lies_is_charged_for_the_most(serve, client_of):
     for usage in (None, (-5, 10**15), ("7", True)):
         counted = usage and {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
         server = serve(reply(chat() | {"usage": counted}))
-        assert client_of(server.url).ask(QUESTION, PLACE).charged == (4096, 512)
+        assert client_of(server.url).ask(QUESTION, PLACE)[1]["charged"] == (4096, 512)
 
 
 def test_failures_that_may_have_cost_are_charged(serve, client_of):
@@ -112,9 +108,8 @@ def test_failures_that_may_have_cost_are_charged(serve, client_of):
 def test_a_stop_is_heard_before_the_next_request(serve, client_of):
     server = serve()
     client = client_of(server.url)
-    client.clock.stop.set()
-    with pytest.raises(StopRequested):
-        client.ask(QUESTION, PLACE)
+    client.ledger.stop.set()
+    gives_up(client, "no request is made any more", error=StopRequested)
     assert server.connections == 0
 
 
@@ -122,21 +117,18 @@ def test_nobody_there(client_of, monkeypatch):
     """At a port that this test has, so that nobody else begins to listen there; and at a name that nobody knows."""
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
-        with pytest.raises(GaveUp, match="unreachable"):
-            client_of(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1").ask(QUESTION, PLACE)
+        gives_up(client_of(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"), "unreachable")
 
     def unknown(*_, **__):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(GaveUp, match="unreachable"):
-        client_of("http://nowhere.invalid/v1").ask(QUESTION, PLACE)
+    gives_up(client_of("http://nowhere.invalid/v1"), "unreachable")
 
 
 def test_https_to_a_server_without_tls_shows_no_key(serve, client_of):
     server = serve()
-    with pytest.raises(GaveUp, match=r"unreachable|timeout"):
-        client_of(server.url.replace("http://", "https://"), timeout=SHORT).ask(QUESTION, PLACE)
+    gives_up(client_of(server.url.replace("http://", "https://"), timeout=SHORT), "")
     assert not server.seen
 
 
@@ -152,8 +144,7 @@ def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
     """A question too large for the buffers, and a server that takes none of it: waiting for it would never end."""
     server = serve()
     server.finish_request = lambda connection, _: silence(connection, server.ended)
-    with pytest.raises(GaveUp, match="timeout"):
-        client_of(server.url, timeout=SHORT, retries=0).ask(Observation("", "x" * 30_000_000, 1), PLACE)
+    gives_up(client_of(server.url, timeout=SHORT, retries=0), "timeout", Observation("", "x" * 30_000_000, 1))
 
 
 def test_errors_carry_no_trace_of_the_exchange(serve, monkeypatch):

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import ACTIONS, answer, chat, error, expert, journal_of, reply
 
@@ -124,7 +125,7 @@ def test_a_server_that_answers_nobody_ends_the_run(serve, tmp_path, capsys):
     assert read(tmp_path / "few")[2][0]["solve_rate"] is None
 
 
-def test_what_a_server_refuses_can_be_left_out_in_the_same_folder(serve, tmp_path, capsys):
+def test_a_parameter_can_be_left_out_in_the_same_folder(serve, tmp_path, capsys):
     refusal = error("400 Bad", "Unsupported value: 'temperature' does not support 0.7")
     server = serve(script=lambda request, _: refusal if "temperature" in request.body else answer(model="cheaper"))
     assert play(server.url, tmp_path, instances=1) == 1
@@ -159,13 +160,6 @@ def test_a_finished_run_asks_nothing_more(serve, tmp_path):
     assert sorted(before) == sorted([*runner.SEALED, "DIGESTS"])
 
 
-def test_another_plan_in_the_same_folder_is_refused(serve, tmp_path):
-    server = serve()
-    play(server.url, tmp_path)
-    with pytest.raises(ValueError, match=f"{tmp_path}: the folder belongs to another run: .*parameters.top_p was"):
-        play(server.url, tmp_path, extra='{"top_p": null}')
-
-
 def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys):
     server = serve()
     play(server.url, tmp_path)
@@ -191,7 +185,7 @@ def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("name", runner.SEALED)
-def test_a_finished_run_that_was_changed_is_refused(serve, tmp_path, capsys, name):
+def test_a_finished_run_that_was_changed_is_noticed(serve, tmp_path, capsys, name):
     """An answer, a figure or a request that nobody gave."""
     server = serve()
     assert play(server.url, tmp_path) == 0
@@ -207,12 +201,19 @@ def test_a_finished_run_that_was_changed_is_refused(serve, tmp_path, capsys, nam
 
 def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Lock.__init__, "__defaults__", (0.1,))
-    with Lock(tmp_path, work="zero-shot run"):
-        assert play(serve().url, tmp_path) == FolderBusy.exit_status
+    url, mine = serve().url, tmp_path / "mine"
+    assert play(url, tmp_path / "run", instances=1) == 0
+    with Lock(tmp_path / "run", work="zero-shot run"):
+        assert play(url, tmp_path / "run", instances=1) == FolderBusy.exit_status
     assert "another zero-shot run is running here (pid " in capsys.readouterr().err
-    (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(ValueError, match=r"or that of a zero-shot run; got one with thesis.txt"):
-        play(serve().url, tmp_path)
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("x")
+    refused(
+        [
+            (lambda: play(url, mine), "or that of a zero-shot run; got one with thesis.txt"),
+            (lambda: play(url, tmp_path / "run", instances=1, extra='{"top_p": null}'), "parameters.top_p was"),
+        ]
+    )
 
 
 def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):

@@ -103,7 +103,7 @@ def test_it_is_played_with_pictures_and_the_papers_sampling(server, tmp_path, re
     record_property("executed", 8)
 
 
-def test_what_it_refuses_is_told_in_its_words(server, tmp_path):
+def test_its_own_words_are_kept(server, tmp_path):
     assert play(server, tmp_path / "extra", "--extra", '{"min_p": 0.1}').returncode == 1
     assert {(one["kind"], one["said"]) for one in failures(tmp_path / "extra")} == {
         ("http_422", "Unexpected fields in the request: {'min_p'}")

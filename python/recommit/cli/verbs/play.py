@@ -85,7 +85,7 @@ def _record(match: PolicyMatch, chosen: PlayOptions, out: Path, line: StatusLine
 
 
 def _levels(match: Match, first: int, count: int, line: StatusLine) -> Iterator[Level]:
-    """So many levels, or as many as there are."""
+    """``count`` levels, or fewer where a file ends."""
     for number in range(first, first + count):
         line.show(f"level {number - first + 1} of {count}")
         try:
@@ -134,6 +134,6 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
         depths=policy.config.depths,
         budget=options.budget or task.budgets(first.state.shape)["loose"],
         value=match_of.words(prices),
-        command=_command(options) if options.out else "",  # of what is played now nobody asks
+        command=_command(options) if options.out else "",  # live matches show no command
     )
     return PolicyMatch(policy, about, prices, level), chosen

@@ -62,7 +62,7 @@ def _depth(row: dict[str, Any]) -> int:
 
 
 def score(options: ScoreOptions, json: bool = False) -> None:
-    """Score any agent on a frozen split, and write a record that anybody can check; or check one.
+    """Score any agent on a frozen split, and write a record that can be checked; or check one.
 
     Args:
         json: Print the record without its commitments as JSON.

@@ -1,5 +1,5 @@
-"""The paper's tables of who solves how much, "paper | ours | difference": against fixed depths, without a part of the
-recipe, against the oracle depth, and beside heads and models that the paper's tables have no row for."""
+"""The paper's tables of shares solved and actions, "paper | ours | difference": against fixed depths, without a part of
+the recipe, against the oracle depth, and beside heads and models that the paper's tables have no row for."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def ablation(results: FamilyResults) -> Content:
 
 
 def _changed(members: Members) -> dict[str, tuple[str, ...]]:
-    """The agent of every change, by the change; nobody where none was run."""
+    """The agent of every change, by the change; empty where none was run."""
     if not any(name.startswith("ablation-") and members.run(name) for name in CHANGES):
         return {}
     return {name: members.other("adaptive", name) for name in CHANGES}
@@ -222,7 +222,7 @@ def _on_front(members: Members) -> tuple[str, ...]:
 
 @table("pareto", "Pareto", _on_front)
 def pareto(results: FamilyResults) -> Content:
-    """Who is on the Pareto front, and which fixed depths cannot be dominated: a remark per budget."""
+    """The Pareto front, and the fixed depths cannot be dominated: a remark per budget."""
     notes = []
     for budget in ("tight", "loose"):
         own = results.row("adaptive", budget)

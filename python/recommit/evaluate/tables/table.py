@@ -58,7 +58,7 @@ class Table:
     #: What ``--tables`` calls it.
     name: str
     title: str
-    #: Who has to be played for it.
+    #: The agents that it needs.
     agents: Callable[[Members], Sequence[str]]
     render: Callable[[FamilyResults], Content]
 

@@ -56,7 +56,7 @@ class SweepOptions:
         success: The key of info that says whether an episode succeeded (default: success, is_success, or else the
             return is reported).
         stop: Whether an episode ends at its first success, or goes on to its end, where its last tick decides.
-        max_steps: An episode is cut after so many ticks, if the environment does not end it before.
+        max_steps: Ticks after which an episode is cut.
         price: What a query costs in the unit of success or return; choices and differences are of what is left.
         batch: Episodes side by side, which the policy gets as one batch; a vector of environments has its own number.
         jobs: Processes, with one thread each. The card does not depend on it.
@@ -124,7 +124,7 @@ class VerifyOptions:
         env_kwargs: Arguments of the environment, as a JSON object.
         files: The files and folders of the policy.
         episodes: How many episodes are played again.
-        seed: Which episodes: each seed draws others (default: others every time, so that nobody knows which).
+        seed: Of the draw of episodes (default: a new one every time, which no maker of a card can foresee).
     """
 
     card: Path

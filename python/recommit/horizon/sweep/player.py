@@ -62,7 +62,7 @@ class Played:
 
 
 def usable(options: SweepOptions, horizon: int) -> range:
-    """The depths that a chunk of so many actions allows."""
+    """The depths that a chunk of ``horizon`` actions allows."""
     if options.mode == "hold":
         return range(1, horizon + 1)
     least, most = max(1, options.latency), horizon - options.latency

@@ -18,7 +18,7 @@ from recommit.horizon.rule import Rule, ThresholdRule
 
 #: Why a rule of scores is left out whose scores are all alike, such as disagreement where first actions never differ.
 NOTHING = "the plans give it no finite score, so that there is no threshold to try"
-#: Up to this many actions in a chunk, every one of them is a fixed depth; beyond, so many of them are.
+#: Most fixed depths: every depth of chunks up to this length, a selection of longer ones.
 EVERY = 16
 
 

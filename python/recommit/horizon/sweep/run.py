@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Sequence[Request]], Iterator[tuple[int, Reply]]]
     Progress = Callable[[int, int, str], None]
-    #: The answers to requests, in order; the second argument hears of each request as it is answered.
+    #: The answers to requests, in order; the second argument is called with each request once it is answered.
     Get = Callable[[Sequence[Request], Callable[[Request], None]], list[Reply]]
 
 MARK, LOG, TABLE, FIGURE = "sweep.json", "episodes.jsonl", "table.md", "figure.svg"
@@ -49,7 +49,7 @@ def run(
         options: what is swept.
         env: makes the environment, in the place of ``options.env``. It and ``policy`` stay in this process.
         policy: an object with ``predict``, in the place of ``options.policy``.
-        progress: hears of the episodes done, those to do, and what is played.
+        progress: called with the episodes done, all episodes, and the present row.
     """
     about = made_from(options, env, policy)
     ownership.refuse_foreign(options.out, (MARK, LOG), "a sweep")

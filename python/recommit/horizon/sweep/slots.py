@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
 
 class Copies:
-    """So many environments, made one by one as they are needed."""
+    """``count`` environments, made one by one as they are needed."""
 
     def __init__(self, make: Callable[[], Any], first: Any, count: int) -> None:
         self.count, self._make, self._envs = count, make, [first]
@@ -51,7 +51,7 @@ class Copies:
 
 
 class Vector:
-    """A vector environment of Gymnasium. Slots whose episodes are over go on, and nobody looks."""
+    """A vector environment of Gymnasium. Slots whose episodes are over go on unread."""
 
     def __init__(self, env: Any) -> None:
         mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
@@ -81,7 +81,7 @@ class Vector:
 
 
 def _info(infos: dict[str, Any], slot: int, count: int) -> dict[str, Any]:
-    """Of one slot of so many; where it began anew in the same step, that of the episode that ended. A mask says which
+    """The info of one slot; where it began anew in the same step, that of the episode that ended. A mask says which
     slots have a value; without one, as vectors that are no lists of environments give them, all have."""
     last = infos.get("final_info")
     if isinstance(last, dict) and np.any(plain(infos.get("_final_info", [False] * count)[slot])):
@@ -91,7 +91,7 @@ def _info(infos: dict[str, Any], slot: int, count: int) -> dict[str, Any]:
 
 
 def _for_each(values: Any, count: int) -> bool:
-    """Is there one for each of so many slots?"""
+    """True if there is a value for each slot."""
     shape = (len(values),) if isinstance(values, list | tuple) else getattr(values, "shape", ())
     return tuple(shape[:1]) == (count,)
 

@@ -78,8 +78,8 @@ def verify(
 
 
 class Recorded:
-    """What was played, from the card; what else a sweep asks, of the policy. So a sweep is made again that says which
-    rows, thresholds and episodes there must be: nobody can leave out those that do not suit him."""
+    """What was played, from the card; what else a sweep asks, of the policy. So a sweep is made again, which gives
+    the rows, thresholds and episodes that there must be: none can be left out."""
 
     def __init__(self, card: Card, ask: Ask) -> None:
         self._card, self._ask = card, ask
@@ -176,8 +176,8 @@ def _shown(value: Any) -> str:
 
 
 def sample(card: Card, episodes: int, seed: int) -> list[tuple[dict[str, Any], int, dict[str, Any]]]:
-    """Batches of at least so many episodes, drawn from all rows, and the most extreme episodes of each test row and of
-    its choice on validation: row, first episode, request."""
+    """Batches of at least ``episodes`` episodes, drawn from all rows, and the most extreme episodes of each test row
+    and of its choice on validation: row, first episode, request."""
     every, always = list[tuple[dict[str, Any], int, dict[str, Any]]](), set[int]()
     chosen = [row["rule"] for row in card["rows"]]
     for name, split in (("rows", "test"), ("validation", "validation")):

@@ -1,4 +1,4 @@
-"""Who plays the episodes: child processes with one thread each, or this one for objects that live here."""
+"""The players of episodes: child processes with one thread each, or this process for objects that live here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Libraries read these when they are loaded: every child computes with one thread, so that numbers do not depend on how
 #: many children there are.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
-#: So many plans are enough to choose thresholds from.
+#: Plans that are enough to choose thresholds from.
 PLANS = 2000
 
 
@@ -107,7 +107,7 @@ class Seat:
 
 
 class Players(Children):
-    """Who plays the episodes: child processes, or this one where the environment or the policy is an object of it."""
+    """The players of episodes: child processes, or this process where the environment or the policy lives here."""
 
     def __init__(self, options: SweepOptions, env: Callable[..., Any] | None = None, policy: Any = None) -> None:
         super().__init__(__name__, options.jobs, asdict(options), lambda _: "played episodes", settings=ONE_THREAD)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.refusals import refused
 
 from recommit.cli import main
 from recommit.data.options import BuildOptions
@@ -34,7 +35,7 @@ def test_every_puzzle_has_a_usual_data_set(task: str, size: tuple[int, int], dif
     assert (spec.size, spec.difficulties) == (size, (difficulty,))
 
 
-def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_are_no_more_instances_than_boards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counts = TASKS["sliding"].of((2, 3), 0).counts_by_length
     assert counts is not None
     there = sum(counts[1:])
@@ -48,16 +49,17 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(("size", "longest"), [((2, 2), 6), ((3, 2), 21), ((3, 3), 31), ((2, 4), 36), ((4, 4), 80)])
-def test_lengths_that_no_board_has_are_refused(size: tuple[int, int], longest: int, tmp_path: Path) -> None:
+def test_no_length_is_longer_than_every_board_has(size: tuple[int, int], longest: int, tmp_path: Path) -> None:
     spec = only(task="sliding", size=size, count=1, length=(longest,))
     assert spec.difficulties == (Difficulty((longest, longest)),)
     rows, cols = size
-    said = rf"length: expected at most {longest}, the longest of {rows}x{cols} boards, got {longest + 1}"
-    with pytest.raises(WrongDataSpec, match=said):
-        only(task="sliding", size=size, count=1, length=(1, longest + 1))
+    said = f"length: expected at most {longest}, the longest of {rows}x{cols} boards, got {longest + 1}"
     (tmp_path / "r.json").write_text(spec.changed(difficulties=(Difficulty((1, 255)),)).to_json())
-    with pytest.raises(WrongDataSpec, match=f"length: expected at most {longest}, "):
-        only(recipe=tmp_path / "r.json")
+    wrong = [
+        (lambda: only(task="sliding", size=size, count=1, length=(1, longest + 1)), said),
+        (lambda: only(recipe=tmp_path / "r.json"), f"length: expected at most {longest}, "),
+    ]
+    refused(wrong, WrongDataSpec)
     assert only(task="sliding", size=(2, 3), count=1).difficulties == (Difficulty((8, 24)),), "nobody said it"
 
 

@@ -33,13 +33,3 @@ def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
     report(ReportOptions(folder, out, instances=5), quiet=True)
     assert out.read_bytes() == first
     assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize(
-    ("instances", "said"),
-    [(-1, "instances: expected 0 or more, got -1"), (1, "eval: expected the folder of a finished")],
-)
-def test_wrong_calls_say_what_was_expected(tmp_path, instances, said):
-    with pytest.raises(ValueError, match=said):
-        report(ReportOptions(tmp_path, tmp_path / "report.html", instances=instances))
-    assert not (tmp_path / "report.html").exists()

@@ -29,15 +29,6 @@ def test_flags_change_the_recipe_and_set_changes_both(verb, capsys):
     assert (engine["kind"], engine["stage"], engine["offload"]) == ("deepspeed", 1, True)
 
 
-@pytest.mark.parametrize("verb", ["sft", "grpo"])
-def test_what_is_only_shown_needs_no_folders(verb, capsys):
-    assert main(["train", verb, "--recipe", "laptop-sliding", "--show"]) == 0
-    capsys.readouterr()
-    assert main(["train", verb, "--recipe", "laptop-sliding", "--out", "o"]) == 2
-    first = {"sft": "data", "grpo": "init"}[verb]
-    assert f"{first}: expected a folder (--{first} FOLDER), got none" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
 def test_every_data_set_counts(words, monkeypatch):
     """None but the last would be left if a flag that is there twice were read as usual."""
@@ -45,21 +36,3 @@ def test_every_data_set_counts(words, monkeypatch):
     monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: gathered.append([str(each) for each in data]) or 0)
     assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
     assert gathered == [["a", "b"]]
-
-
-def test_a_reward_that_is_not_there_is_refused_before_it_is_shown(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    call = [
-        "train",
-        "grpo",
-        "--recipe",
-        "laptop-sliding",
-        "--show",
-        "--set",
-        "advantage={estimator: episode}",
-        "phases=[]",
-    ]
-    assert main([*call, "--reward", "mine.py"]) == 2
-    assert "reward: expected a file of Python, got none by the name mine.py" in capsys.readouterr().err
-    (tmp_path / "mine.py").write_text("")
-    assert main([*call, "--reward", "mine.py"]) == 0

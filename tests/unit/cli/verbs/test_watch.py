@@ -163,13 +163,6 @@ def test_another_size_is_refused_as_another_puzzle_is(policy: Path, capsys: pyte
     assert "task: expected sliding-2x3, which this policy was trained on, got sokoban-" in capsys.readouterr().err
 
 
-def test_its_episode_is_rendered_on_its_own_board(policy: Path, tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
-    out = tmp_path / "e.gif"
-    assert main(["render", "--agent", str(policy), "--cell", "10", "--out", str(out)]) == 0
-    assert out.stat().st_size
-
-
 def test_levels_end_with_their_file(policy: Path, tmp_path: Path) -> None:
     levels = tmp_path / "levels.txt"
     levels.write_text("1 2 3\n4 0 5\n\n1 2 3\n0 4 5\n")

@@ -64,7 +64,7 @@ def test_an_endpoint_that_is_not_there_is_no_wrong_call(tmp_path, capsys, monkey
     assert "infra error" in said.err
 
 
-def test_a_recipe_that_is_not_the_manifest_s_is_refused(tmp_path, capsys):
+def test_a_recipe_that_is_not_the_manifest_s_is_noticed(tmp_path, capsys):
     """One bit of it, and other instances would be paid for."""
     build(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=10, test=4, seed=3), tmp_path / "data")
     path = tmp_path / "data" / "recipe.json"

@@ -248,10 +248,7 @@ def test_what_cannot_be_played_is_refused() -> None:
     pole.predict = lambda seen: horizon.Plans(np.zeros((len(seen), 4), int))  # type: ignore[method-assign]
     refused(
         [
-            (
-                lambda: late(4),
-                "latency: expected at most 3 with mode continue, half of the 6 actions",
-            ),
+            (lambda: late(4), "latency: expected at most 3 with mode continue, half of the 6 actions"),
             (lambda: seat(options(), 3), "policy: expected an object with predict(observations), got int"),
             (lambda: slots(lambda: 3, 1), "env: expected a gymnasium.Env or a vector of them, got int"),
             (lambda: slots(disabled, 1), "got one with autoreset_mode DISABLED"),
@@ -321,5 +318,4 @@ def test_whole_numbers_that_the_environment_does_not_have_are_refused(space: Any
     one = Player(options(), slots(Own, 1), Says())
     assert one.play(horizon.Fixed(2), [0]).outcomes[0].ticks == 12, "what is not executed may be anything"
     if bad is not None:
-        with pytest.raises(ValueError, match=r"actions: expected those of the environment, which has .*, got -?\d"):
-            one.play(horizon.Fixed(3), [0])
+        refused([(lambda: one.play(horizon.Fixed(3), [0]), "actions: expected those of the environment, which has")])

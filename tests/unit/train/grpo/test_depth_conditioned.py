@@ -100,7 +100,7 @@ def test_exact_values_give_every_depth_plans_of_its_own(told):
 
 def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_path):
     """With every option of the heads at once."""
-    start = runs.warm_start(data, tmp_path / "start", z="cross", depth_conditioning="embedding")
+    start = runs.warm_start(data, tmp_path / "start", steps=4, z="cross", depth_conditioning="embedding")
     plan = runs.plan_of(head={"init": "normal:0.5"})
     assert grpo.train(plan, start, tmp_path / "run", quiet=True) == 0
     policy = CommitPolicy.from_pretrained(best_policy(tmp_path / "run"))
