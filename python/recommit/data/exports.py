@@ -11,7 +11,7 @@ import numpy as np
 
 from recommit import ACTIONS
 from recommit.data import parquet, rows, shards
-from recommit.puzzles.frames import THEMES, encode_png, style
+from recommit.puzzles.frames import encode_png
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors, files, ownership
 from recommit.storage.files import Files
@@ -31,9 +31,7 @@ def export(
     dataset: Dataset,
     folder: str | Path,
     *,
-    cell: int = 28,
     states_per_file: int = 4096,
-    threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
     """Write ``dataset`` with one row per (state, depth): its columns, an ``image``, and ``messages`` of a question and
@@ -45,12 +43,11 @@ def export(
     # A reader takes every file of the folder: foreign ones do not belong there, and no row may come twice.
     ours = [entry.name for entry in target.iterdir() if _OURS.fullmatch(entry.name)] if target.is_dir() else []
     ownership.refuse_foreign(target, tuple(ours), "an export")
-    style(cell, THEMES[0], crop=False)  # a wrong one leaves what is there
     files.make_folders(work, target)
     for name in ours:  # before the first new file: an export that is broken off must not be taken for a whole one
         work.remove(target / name)
     for number, (split, content) in enumerate(_pieces(dataset, states_per_file)):
-        images = dataset.puzzle.render(content.states, cell=cell, threads=threads)
+        images = dataset.puzzle.render(content.states)
         names.append(f"{split}-{number:05d}.parquet")
         files.replace(work, target / names[-1], _encoded(dataset, split, content, [*map(encode_png, images)]))
         done += len(content)
