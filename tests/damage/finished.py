@@ -88,7 +88,6 @@ LEVELS = ("--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "4", "
 #: Commands that write into an empty folder ./new: those of each commit, and of each night.
 WRITING = {
     "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
-    "levels check": ("levels", "check", "./levels.txt", "--out", "./new/levels.txt"),
     "data build": COMMANDS["data build"],
     "data export": ("data", "export", "./data", "--out", "./new"),
     "data export to a hub": ("data", "export", "./data", "--push", "a/b", "--hub", "./new"),

@@ -53,49 +53,21 @@ NOT_RUN = {
 }
 
 #: The most that a number after a flag may be when a page is run.
-MOST = {
-    "--count": 64,
-    "--validation": 4,
-    "--test": 8,
-    "--instances": 4,
-    "--starts": 16,
-    "--steps": 1,
-    "--workers": 1,
-    "--episodes": 2,
-    "--jobs": 1,
-    "--updates": 2,
-}
-_VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [6, 14]}"
+MOST = {"--count": 64, "--validation": 4, "--test": 8, "--instances": 4, "--starts": 16, "--steps": 1, "--workers": 1}
+MOST |= {"--episodes": 2, "--jobs": 1, "--updates": 2}
+_VALIDATION = "'validation={instances: 4, every: 1, budget: 3, length: [6, 14]}' run.tensorboard=false optim.batch=16"
 #: What a verb gets in addition.
 SMALLER = {
-    "train sft": [
-        "--steps",
-        "1",
-        "--set",
-        "optim.batch=16",
-        _VALIDATION,
-        "run.tensorboard=false",
-        "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
-    ],
-    "train grpo": [
-        "--steps",
-        "1",
-        "--set",
-        "rollout.instances=4",
-        "rollout.budget=3",
-        "rollout.states=64",
-        "optim.batch=16",
-        "by_task={}",
-        "phases=[]",
-        _VALIDATION,
-        "run.tensorboard=false",
-    ],
-    "train world-model": ["--steps", "1", "--starts", "16"],
-    "evaluate": ["--instances", "4", "--validation", "2"],
-    "reproduce": ["--jobs", "1"],
-    "sweep": ["--episodes", "2", "--validation", "1", "--thresholds", "1", "--depths", "3", "8"],
-    "sweep verify": ["--episodes", "1"],
-    "estimate": ["--set", "model.backbone=random:tiny"],
+    "train sft": f"--steps 1 --set {_VALIDATION} 'model.policy.decoder={{width: 32, layers: 1, heads: 2, ffn: 64}}'",
+    "train grpo": (
+        f"--steps 1 --set {_VALIDATION} rollout.instances=4 rollout.budget=3 rollout.states=64 by_task={{}} phases=[]"
+    ),
+    "train world-model": "--steps 1 --starts 16",
+    "evaluate": "--instances 4 --validation 2",
+    "reproduce": "--jobs 1",
+    "sweep": "--episodes 2 --validation 1 --thresholds 1 --depths 3 8",
+    "sweep verify": "--episodes 1",
+    "estimate": "--set model.backbone=random:tiny",
 }
 #: ... and, by the kind of its backbone, a warm start besides.
 SHAPES = {
@@ -111,52 +83,42 @@ _DATA = "recommit data build --task sliding --size 3 --length 8 24 --count 64 --
 _RUN = "recommit train sft --recipe laptop-sliding --data data --out run"
 _RL = "recommit train grpo --recipe laptop-sliding --init run --out "
 _FAMILY = [f"{_RL}family/{name}-s0 --variant {name}" for name in ("adaptive", "fixed-4")]
-_POLICY = (
-    'python -c "import re; from pathlib import Path; from tests.structure.commands import ROOT; '
+
+
+def _python(code: str) -> str:
+    return f"python -c {shlex.quote(code)}"
+
+
+_POLICY = _python(
+    "import re; from pathlib import Path; from tests.structure.commands import ROOT; "
     "text = (ROOT / 'docs/guides/sweep.md').read_text('utf-8'); "
-    "Path('policy.py').write_text(re.search('```py\\n(.*?)```', text, re.DOTALL)[1])\""
+    "Path('policy.py').write_text(re.search('```py\\n(.*?)```', text, re.DOTALL)[1])"
 )
+_LEVELS = "import recommit; recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)"
+_AGENT = """
+from pathlib import Path; import json
+agent = "lambda boards, remaining: (np.full(len(boards), 8), np.zeros((len(boards), 8), np.uint8))"
+Path("agent.py").write_text(f"import numpy as np; agent = {agent}")
+every = [{"budget": k, "level": i, "commitments": []} for k in (10, 15) for i in range(1024)]
+Path("moves.jsonl").write_text("\\n".join(map(json.dumps, every)))
+"""
+_RULE = "from pathlib import Path; Path('sure.py').write_text('from recommit.horizon import Fixed; rule = Fixed(3)')"
+_REWARD = (
+    "from pathlib import Path; "
+    "Path('mine.py').write_text('def reward(spans): return spans.solved - 0.01 * spans.decisions')"
+)
+_VISITED = "import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)"
 BEFORE = {
-    "docs/guides/chunks.md": [_POLICY],
-    "docs/guides/sweep.md": [_POLICY],
-    "docs/guides/command-line.md": [_POLICY],
+    **{f"docs/guides/{name}.md": [_POLICY] for name in ("chunks", "sweep", "command-line")},
     "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-4 --variant fixed-4", *_FAMILY],
     "docs/guides/reinforcement.md": [_DATA],
-    "docs/guides/graphs.md": [
-        (
-            'python -c "from pathlib import Path; '
-            "Path('sure.py').write_text('from recommit.horizon import Fixed; rule = Fixed(3)')\""
-        ),
-        "python -c \"import numpy; numpy.save('mine', numpy.full(360, 8))\"",
-        (
-            'python -c "import recommit; '
-            "recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)\""
-        ),
-    ],
-    "docs/guides/change-one-thing.md": [
-        (
-            'python -c "from pathlib import Path; '
-            "Path('mine.py').write_text('def reward(spans): return spans.solved - 0.01 * spans.decisions')\""
-        ),
-    ],
-    "docs/leaderboard.md": [
-        (
-            'python -c "from pathlib import Path; import json; '
-            "Path('agent.py').write_text('import numpy as np; agent = lambda boards, remaining: '"
-            " '(np.full(len(boards), 8), np.zeros((len(boards), 8), np.uint8))'); "
-            "every = [{'budget': k, 'level': i, 'commitments': []} for k in (10, 15) for i in range(1024)]; "
-            "Path('moves.jsonl').write_text('\\n'.join(map(json.dumps, every)))\""
-        ),
-    ],
-    "docs/guides/data.md": [
-        "python -c \"import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)\"",
-    ],
+    "docs/guides/graphs.md": [_python(_RULE), _python(_LEVELS)],
+    "docs/guides/change-one-thing.md": [_python(_REWARD)],
+    "docs/leaderboard.md": [_python(_AGENT)],
+    "docs/guides/data.md": [_python(_VISITED)],
 }
-#: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
-SEPARATE: dict[str, dict[int, int]] = {
-    name: {}
-    for name in ("docs/results.md", *(f"docs/results/{puzzle}.md" for puzzle in ("sliding", "sokoban", "boxoban")))
-}
+#: Pages whose blocks are experiments of their own, each in a folder of its own.
+SEPARATE = {"docs/results.md", *(f"docs/results/{puzzle}.md" for puzzle in ("sliding", "sokoban", "boxoban"))}
 
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """
@@ -189,14 +151,14 @@ def scaled(words: list[str], server: str) -> list[str]:
     small = [_least(words[i - 1], word) for i, word in enumerate(words)]
     if verb == "zero-shot":
         small = _without(_without(small, "--endpoint"), "--base-url")
-        small += ["--endpoint", "custom", "--base-url", server, "--any-model"]
+        small += ["--endpoint", "custom", "--base-url", server]
     own = {"estimate": "model.backbone=", "train grpo": "phases="}.get(verb)  # what is set smaller instead
     small = [word for word in small if own is None or not word.startswith(own)]
     if verb == "reproduce":
         small = [*_without(small, "--preset"), "--preset", "small.yaml"]
     if "--seeds" in small:
         small = _without(small, "--seeds")
-    for flag, values in _flags(SMALLER.get(verb, ())):
+    for flag, values in _flags(shlex.split(SMALLER.get(verb, ""))):
         if flag == "--set" and verb == "train sft":
             values.append(_shape(_after(small, "--recipe"), _after(small, "--backbone")))
         if flag == "--set" and flag in small:
@@ -282,7 +244,7 @@ def run(command: Command, server: str) -> None:
 
 def small_preset() -> str:
     """What ``small.yaml`` says."""
-    sft, grpo = (["optim.steps=1", *SMALLER[verb][3:]] for verb in ("train sft", "train grpo"))
+    sft, grpo = (["optim.steps=1", *shlex.split(SMALLER[verb])[3:]] for verb in ("train sft", "train grpo"))
     sft.append(_shape("laptop-sliding"))
     return SMALL_PRESET.replace("SFT", shlex.join(sft)).replace("GRPO", shlex.join(grpo))
 
@@ -293,7 +255,7 @@ def run_page(page: Path, folder: Path, server: str) -> int:
     before = [Command(f"before {name}", 0, -1, text) for text in BEFORE.get(name, ())]
     for command in [*before, *commands(page)]:
         if reason(command) is None:
-            place = folder / str(SEPARATE[name].get(command.block, command.block)) if name in SEPARATE else folder
+            place = folder / str(command.block) if name in SEPARATE else folder
             place.mkdir(exist_ok=True)
             (place / "small.yaml").write_text(small_preset(), encoding="utf-8")
             with pytest.MonkeyPatch.context() as patch:
