@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 Slot = tuple[str, ...]
 #: What computes on several ranks, and the module that a launcher starts; everything else is one process.
 ON_RANKS = {"train sft": "recommit.train.sft", "train grpo": "recommit.train.grpo", "evaluate": "recommit.cli"}
-#: Commands that take a device.
-ON_DEVICE = (*ON_RANKS, "graph build")
+#: The flags of a call that commands of its verbs take.
+TAKEN = {
+    **dict.fromkeys(("train sft", "train grpo"), ("device", "backbone", "wandb", "trackio")),
+    **dict.fromkeys(("evaluate", "graph build"), ("device", "backbone")),
+    **dict.fromkeys(("train world-model", "train head"), ("backbone",)),
+}
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,9 @@ class Fleet:
     slots: tuple[Slot, ...]
     #: Words in front of a module's name; empty: torchrun.
     launcher: tuple[str, ...] = ()
-    #: ``cpu`` in the place of GPUs: ranks talk by gloo and share the cores. Empty: that of each recipe.
-    device: str = ""
+    #: Flags that commands take from the call, by name, without those that it does not have. ``device`` cpu stands in
+    #: the place of GPUs: ranks talk by gloo and share the cores.
+    flags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ranks(self) -> int:
@@ -48,7 +53,8 @@ class Fleet:
 
     def told(self, verb: str) -> list[str]:
         """The flags that every command of a verb takes from the call."""
-        return ["--device", self.device] if self.device and verb in ON_DEVICE else []
+        named = [name for name in TAKEN.get(verb, ()) if name in self.flags]
+        return [word for name in named for word in (f"--{name}", self.flags[name])]
 
     def launches(self, words: Sequence[str]) -> bool:
         """True if a launcher of one's own starts a command, which ends it by what it makes of SIGTERM."""
@@ -65,7 +71,7 @@ class Fleet:
     def environment(self, slot: Slot, own: Mapping[str, str]) -> dict[str, str]:
         """That of the command: without what says which rank this process is, since it starts others."""
         rest = {name: value for name, value in own.items() if name not in ("RANK", "LOCAL_RANK", "WORLD_SIZE")}
-        chosen = slot and not self.launcher and self.device != "cpu"
+        chosen = slot and not self.launcher and self.flags.get("device") != "cpu"
         return {**rest, "CUDA_VISIBLE_DEVICES": ",".join(slot)} if chosen else rest
 
 

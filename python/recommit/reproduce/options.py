@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from recommit.reproduce.launch import Fleet, visible
+from recommit.reproduce.launch import TAKEN, Fleet, visible
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,9 @@ class ReproduceOptions:
         launcher: What starts a Python module on every rank, also of several machines, such as "srun python -m" in a
             SLURM job, or "deepspeed --hostfile hosts --module" (default: torchrun on this machine).
         device: cpu, cuda, or auto (default: that of the recipe).
+        wandb: Send the curves of all runs to this project of Weights & Biases.
+        trackio: Write them for trackio, by this project.
+        backbone: Folder or hub repository of a backbone that recommit does not list: no file may name it.
     """
 
     out: Path | None = None
@@ -32,6 +35,9 @@ class ReproduceOptions:
     gpus_per_run: int | None = None
     launcher: str = ""
     device: str | None = None
+    wandb: str = ""
+    trackio: str = ""
+    backbone: str = ""
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -50,10 +56,10 @@ class ReproduceOptions:
 
     def fleet(self, *, elsewhere: bool = False) -> Fleet:
         """What commands may use. ``elsewhere``: to be shown, on a machine that need not have the GPUs."""
-        device = self.device or ""
+        flags = {name: str(value) for name in TAKEN["train sft"] if (value := getattr(self, name))}
         if self.gpus is None:
-            return Fleet(((),) * self.jobs, device=device)
-        here = not (elsewhere or self.launcher or device == "cpu")
+            return Fleet(((),) * self.jobs, flags=flags)
+        here = not (elsewhere or self.launcher or self.device == "cpu")
         names = visible(self.gpus) if here else tuple(map(str, range(self.gpus)))
         slots = tuple(names[begin : begin + self._each] for begin in range(0, self.gpus, self._each))
-        return Fleet(slots, tuple(shlex.split(self.launcher)), device)
+        return Fleet(slots, tuple(shlex.split(self.launcher)), flags)

@@ -77,7 +77,9 @@ def test_what_does_not_compute_on_ranks_is_one_process():
     assert alone.command((), WORDS) == ["recommit", *WORDS]
 
 
-def test_a_device_is_told_to_the_verbs_that_take_one():
-    told = ReproduceOptions(device="cpu").fleet().told
-    assert told("train grpo") == told("evaluate") == ["--device", "cpu"]
-    assert told("train head") == told("report") == []
+def test_flags_of_a_call_go_to_the_verbs_that_take_them():
+    told = ReproduceOptions(device="cpu", wandb="mine", backbone="/b").fleet().told
+    assert told("train grpo") == ["--device", "cpu", "--backbone", "/b", "--wandb", "mine"]
+    assert told("evaluate") == ["--device", "cpu", "--backbone", "/b"]
+    assert told("train head") == ["--backbone", "/b"]
+    assert told("report") == told("data build") == []
