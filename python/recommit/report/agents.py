@@ -8,25 +8,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
-from recommit.results import intervals
-from recommit.results.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from recommit.report.reading import Folder
-
-#: The group of the results table that is open.
-COMPARED = "The comparison"
-#: The others, from below, and which agents are in each: an agent is in the first that fits.
-GROUPS: dict[str, Callable[[Folder, Agent], bool]] = {
-    "Privileged: with the exact distance": lambda _, agent: agent.base in PRIVILEGED,
-    "Other seeds": lambda folder, agent: folder.of_another_seed(agent),
-    "Plans of the warm start": lambda _, agent: agent.run.rstrip("/").endswith("/init"),
-    "Plans trained in another way": lambda _, agent: bool(agent.run),
-    "Fixed depths, same plans": lambda _, agent: bool(agent.depth),
-    "Other depth rules, same plans": lambda *_: True,
-}
+    from recommit.results.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -107,42 +91,3 @@ class AgentPoint:
     actions: Interval
     #: Actions and per cent solved at every threshold of its rule.
     sweep: tuple[tuple[float, float], ...] = ()
-
-
-def compared(folder: Folder, budget: str) -> dict[Agent, str]:
-    """The agents that the result is about, and why each of them is."""
-    best, constant = folder.best_fixed(budget), folder.constant(budget)
-    why = {folder.first: ""}
-    if best:
-        why[best[0]] = f"best fixed depth, chosen on {'validation' if best[1] else 'these'} puzzles"
-    if constant:
-        why.setdefault(constant, "best fixed depth for the same plans")
-    for base, words in (("shuffled", "ignores the state"), (ORACLE, "no choice of depths does better")):
-        agent = folder.agent(base)
-        if agent is not None:
-            why.setdefault(agent, words)
-    return why
-
-
-def groups(folder: Folder, budget: str) -> dict[str, list[Agent]]:
-    """Every agent in one group; groups without any are left out."""
-    grouped: dict[str, list[Agent]] = {
-        COMPARED: list(compared(folder, budget)),
-        **{name: [] for name in reversed(GROUPS)},
-    }
-    for agent in folder.agents:
-        if agent not in grouped[COMPARED]:
-            grouped[next(name for name, fits in GROUPS.items() if fits(folder, agent))].append(agent)
-    return {name: agents for name, agents in grouped.items() if agents}
-
-
-def points(folder: Folder, budget: str) -> list[AgentPoint]:
-    """Every agent: Wilson's interval of the share solved, t of the mean of actions."""
-    result = []
-    for agent in folder.agents:
-        row = folder.row(agent, budget)
-        solved = Interval(row["solve_rate"], row["solve_low"], row["solve_high"]).scaled(100.0)
-        actions = intervals.mean(folder.values(agent, budget, "actions"), folder.rooms)
-        sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        result.append(AgentPoint(agent, solved, actions, sweep))
-    return result

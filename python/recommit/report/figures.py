@@ -11,7 +11,7 @@ import numpy as np
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
-from recommit.report import agents, by_distance, plotting
+from recommit.report import by_distance, plotting, reading
 from recommit.report.by_distance import FEW
 from recommit.report.plotting import COLOURS, DEPTHS, SOFT
 from recommit.results.grid import csv_text
@@ -84,9 +84,9 @@ def _made(
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
     """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
     depths and depth rules alone, or of all agents."""
-    points = agents.points(folder, budget)
+    points = reading.points(folder, budget)
     if compared_only:
-        shown = agents.compared(folder, budget)
+        shown = reading.compared(folder, budget)
         own = [p for p in points if not (p.agent.run or p.agent.role == "privileged" or p.agent.samples_actions)]
         points = [p for p in points if p.agent in shown or p in own]
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")

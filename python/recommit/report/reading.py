@@ -12,19 +12,22 @@ import numpy as np
 
 from recommit.data.parquet import columns, parsed
 from recommit.evaluate import seeds, summaries
-from recommit.evaluate.agent_names import file_name, seed_of
+from recommit.evaluate.agent_names import ORACLE, PRIVILEGED, file_name, seed_of
 from recommit.evaluate.seeds import ROOM
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MOST_ACTIONS
-from recommit.report.agents import agents_of
+from recommit.report.agents import Agent, AgentPoint, agents_of
+from recommit.results import intervals
+from recommit.results.intervals import Interval
 from recommit.results.table import best
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import errors, verified
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from recommit.report.agents import Agent
     from recommit.results.table import Results
 
 #: What a page needs of the rows of summary.json and comparisons.json.
@@ -233,3 +236,55 @@ class Folder:
     def table(self, name: str) -> Any:
         """A file of columns."""
         return parsed(self.path / name, verified.content(self.path, name))
+
+
+#: The group of the results table that is open.
+COMPARED = "The comparison"
+#: The others, from below, and which agents are in each: an agent is in the first that fits.
+GROUPS: dict[str, Callable[[Folder, Agent], bool]] = {
+    "Privileged: with the exact distance": lambda _, agent: agent.base in PRIVILEGED,
+    "Other seeds": lambda folder, agent: folder.of_another_seed(agent),
+    "Plans of the warm start": lambda _, agent: agent.run.rstrip("/").endswith("/init"),
+    "Plans trained in another way": lambda _, agent: bool(agent.run),
+    "Fixed depths, same plans": lambda _, agent: bool(agent.depth),
+    "Other depth rules, same plans": lambda *_: True,
+}
+
+
+def compared(folder: Folder, budget: str) -> dict[Agent, str]:
+    """The agents that the result is about, and why each of them is."""
+    best, constant = folder.best_fixed(budget), folder.constant(budget)
+    why = {folder.first: ""}
+    if best:
+        why[best[0]] = f"best fixed depth, chosen on {'validation' if best[1] else 'these'} puzzles"
+    if constant:
+        why.setdefault(constant, "best fixed depth for the same plans")
+    for base, words in (("shuffled", "ignores the state"), (ORACLE, "no choice of depths does better")):
+        agent = folder.agent(base)
+        if agent is not None:
+            why.setdefault(agent, words)
+    return why
+
+
+def groups(folder: Folder, budget: str) -> dict[str, list[Agent]]:
+    """Every agent in one group; groups without any are left out."""
+    grouped: dict[str, list[Agent]] = {
+        COMPARED: list(compared(folder, budget)),
+        **{name: [] for name in reversed(GROUPS)},
+    }
+    for agent in folder.agents:
+        if agent not in grouped[COMPARED]:
+            grouped[next(name for name, fits in GROUPS.items() if fits(folder, agent))].append(agent)
+    return {name: agents for name, agents in grouped.items() if agents}
+
+
+def points(folder: Folder, budget: str) -> list[AgentPoint]:
+    """Every agent: Wilson's interval of the share solved, t of the mean of actions."""
+    result = []
+    for agent in folder.agents:
+        row = folder.row(agent, budget)
+        solved = Interval(row["solve_rate"], row["solve_low"], row["solve_high"]).scaled(100.0)
+        actions = intervals.mean(folder.values(agent, budget, "actions"), folder.rooms)
+        sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
+        result.append(AgentPoint(agent, solved, actions, sweep))
+    return result

@@ -10,7 +10,7 @@ from recommit.evaluate import text
 from recommit.evaluate.agent_names import ORACLE
 from recommit.evaluate.options import split_words
 from recommit.evaluate.tables.table import FILE, FilledTable
-from recommit.report import agents
+from recommit.report import reading
 from recommit.report.html import Html, joined, minus, tag, with_code
 from recommit.results.grid import DASH, Grid, ends, number, percent, spread
 from recommit.results.intervals import Interval
@@ -155,9 +155,9 @@ def results(folder: Folder) -> Html:
 
 
 def _of_budget(folder: Folder, budget: str) -> Html:
-    points = {point.agent: point for point in agents.points(folder, budget)}
+    points = {point.agent: point for point in reading.points(folder, budget)}
     columns, parts = _columns(folder, budget), []
-    for name, members in agents.groups(folder, budget).items():
+    for name, members in reading.groups(folder, budget).items():
         solved = [points[agent].solved.mean for agent in members]
         reach = f", {number(min(solved))} to {number(max(solved))} % solved" if len(members) > 1 else ""
         about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
@@ -165,7 +165,7 @@ def _of_budget(folder: Folder, budget: str) -> Html:
         grid = Grid.by(columns, [points[agent] for agent in members]).html(
             f"{name}, {budget} budget", rows=["first" if agent is folder.first else "" for agent in members]
         )
-        parts.append(tag("details", summary, Html(grid), class_="group", open=name == agents.COMPARED))
+        parts.append(tag("details", summary, Html(grid), class_="group", open=name == reading.COMPARED))
     heading = tag("h3", f"{budget} budget: at most {folder.budgets[budget]} observations")
     return tag("div", heading, *parts, class_="agents")
 
@@ -174,7 +174,7 @@ def _columns(folder: Folder, budget: str) -> dict[str, Callable[[AgentPoint], An
     """The columns of the table: figures of an agent, and the first agent's paired differences from it."""
     rows = {agent: folder.row(agent, budget) for agent in folder.agents}
     against = {agent: folder.against.get((agent.name, budget)) for agent in folder.agents}
-    why = agents.compared(folder, budget)
+    why = reading.compared(folder, budget)
 
     def named(point: AgentPoint) -> Html:
         swatch = tag("span", class_=f"swatch {point.agent.role}", aria_hidden="true")

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recommit.report import agents, by_distance, figures, plotting
+from recommit.report import by_distance, figures, plotting, reading
 from recommit.report.reading import Folder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -36,7 +36,7 @@ def marks(figure, label):
 def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_joined(folder):
     points = {
         point.agent.base: [point.actions.mean, point.solved.mean]
-        for point in agents.points(folder, "loose")
+        for point in reading.points(folder, "loose")
         if not point.agent.run
     }
     figure = figures.pareto(folder, "loose")

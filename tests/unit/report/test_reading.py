@@ -10,7 +10,7 @@ import pytest
 from tests.refusals import refused
 
 from recommit.evaluate.agent_names import with_augmentations
-from recommit.report import agents, sections
+from recommit.report import reading, sections
 from recommit.report.agents import agents_of
 from recommit.report.reading import PARTS, Folder
 from recommit.storage import errors
@@ -138,7 +138,7 @@ def test_no_two_agents_have_the_same_words():
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_everybody_is_in_one_group(evaluations, task):
     folder = Folder(evaluations[task])
-    grouped = agents.groups(folder, "loose")
+    grouped = reading.groups(folder, "loose")
     assert sorted(agent.name for group in grouped.values() for agent in group) == sorted(a.name for a in folder.agents)
-    assert next(iter(grouped)) == agents.COMPARED
-    assert grouped[agents.COMPARED][0] is folder.first
+    assert next(iter(grouped)) == reading.COMPARED
+    assert grouped[reading.COMPARED][0] is folder.first
