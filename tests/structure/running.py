@@ -102,11 +102,9 @@ Path("agent.py").write_text(f"import numpy as np; agent = {agent}")
 every = [{"budget": k, "level": i, "commitments": []} for k in (10, 15) for i in range(1024)]
 Path("moves.jsonl").write_text("\\n".join(map(json.dumps, every)))
 """
-_RULE = "from pathlib import Path; Path('sure.py').write_text('from recommit.horizon import Fixed; rule = Fixed(3)')"
-_REWARD = (
-    "from pathlib import Path; "
-    "Path('mine.py').write_text('def reward(spans): return spans.solved - 0.01 * spans.decisions')"
-)
+_WRITE = "from pathlib import Path; Path('{}').write_text('{}')"
+_RULE = _WRITE.format("sure.py", "from recommit.horizon import Fixed; rule = Fixed(3)")
+_REWARD = _WRITE.format("mine.py", "def reward(spans): return spans.solved - 0.01 * spans.decisions")
 _VISITED = "import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)"
 BEFORE = {
     **{f"docs/guides/{name}.md": [_POLICY] for name in ("chunks", "sweep", "command-line")},
