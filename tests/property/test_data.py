@@ -62,13 +62,13 @@ def test_splits_share_nothing_up_to_symmetry(spec):
 
 
 @settings(max_examples=5)
-@given(specs(), st.integers(1, 2), st.integers(1, 3), st.lists(st.integers(1, 40), max_size=3))
-def test_a_build_depends_on_its_spec_alone(spec, workers, threads, kills):
-    """Not on workers and threads, nor on the operations on the disk at which earlier calls were killed."""
+@given(specs(), st.integers(1, 2), st.lists(st.integers(1, 40), max_size=3))
+def test_a_build_depends_on_its_spec_alone(spec, workers, kills):
+    """Not on workers, nor on the operations on the disk at which earlier calls were killed."""
     with tempfile.TemporaryDirectory() as name:
         build(spec, Path(name) / "calm")
         for at in kills:
             killer.run(Path(name) / "set", killer.Suicidal(at, "before"), spec)
-        build(spec, Path(name) / "set", workers=workers, threads=threads)
+        build(spec, Path(name) / "set", workers=workers)
         assert differences(Path(name) / "set", tree(Path(name) / "calm")) == []
         recommit.data.verify(recommit.data.open(Path(name) / "set", None), labels=True)

@@ -49,13 +49,13 @@ def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
     return result
 
 
-def keys(task: str, states: States, threads: int | None = 1) -> Keys:
+def keys(task: str, states: States) -> Keys:
     """A 64-bit key per state; symmetric states have the same key, others (but for one in 2**64 pairs) do not.
 
     What is symmetric to what, the puzzle knows: ``Puzzle.images``.
     """
     kind = TASKS[task]
-    digests = kind.digests(states, threads)
+    digests = kind.digests(states, 1)
     if digests is not None:
         return digests
     result = np.empty(len(states), np.uint64)
@@ -65,32 +65,32 @@ def keys(task: str, states: States, threads: int | None = 1) -> Keys:
     return rng.mix(result)  # the smaller of two hashes is small: buckets need an even key
 
 
-def members(spec: DataSpec, states: States, keys: Keys, split: str, threads: int | None = 1) -> NDArray[np.bool_]:
+def members(spec: DataSpec, states: States, keys: Keys, split: str) -> NDArray[np.bool_]:
     """True for instances of that split among states with these ``split_keys``; published levels have theirs."""
     if spec.published:
         return np.ones(len(states), bool)
     if spec.disjoint != "regions":
         return belongs(keys, split)
     low, high = _BUCKETS[split]
-    passed, inside = regions(spec.puzzle(), states, threads), np.uint16(2**high - 2**low)
+    passed, inside = regions(spec.puzzle(), states), np.uint16(2**high - 2**low)
     result: NDArray[np.bool_] = (passed > 0) & (passed & ~inside == 0)
     return result
 
 
-def regions(puzzle: Puzzle, states: States, threads: int | None = 1) -> NDArray[np.uint16]:
+def regions(puzzle: Puzzle, states: States) -> NDArray[np.uint16]:
     """Buckets on the shortest paths of each state, as bits: of the boards ``GATE`` actions before the goal.
 
     For puzzles with one goal whose moves can be undone. None for states that are nearer than ``GATE``, and for those
     whose distance is not known.
     """
-    distance = puzzle.distance(states, threads=threads)
+    distance = puzzle.distance(states, threads=1)
     # From the farthest on: the distinct boards at a distance that are on the way, and those that follow.
     levels: list[tuple[States, NDArray[np.intp], States]] = []
     here = states[:0]
     for far in range(int(distance.max(initial=0)), GATE, -1):
         here = _distinct(np.concatenate([here, states[distance == far]]))
-        row, action = np.nonzero(puzzle.optimal_actions(here, threads=threads))
-        after = puzzle.step(np.ascontiguousarray(here[row]), action.astype(np.uint8), threads=threads)
+        row, action = np.nonzero(puzzle.optimal_actions(here, threads=1))
+        after = puzzle.step(np.ascontiguousarray(here[row]), action.astype(np.uint8), threads=1)
         levels.append((here, row, after))
         here = after
     nearer, bits = _gates(puzzle.task, puzzle.shape)
@@ -135,10 +135,10 @@ def _places(among: States, states: States) -> NDArray[np.intp]:
     return np.searchsorted(_bytes(among), _bytes(states))
 
 
-def split_keys(spec: DataSpec, states: States, threads: int | None = 1) -> Keys:
+def split_keys(spec: DataSpec, states: States) -> Keys:
     """Keys of what no two instances of two splits share: of starts, or of their layouts."""
     if spec.disjoint != "layouts":
-        return keys(spec.task, states, threads)
+        return keys(spec.task, states)
     kind = TASKS[spec.task]
     images = kind.images(kind.layouts(states))
     return rng.mix(np.min([_hash(_aligned(image)) for image in images], axis=0))

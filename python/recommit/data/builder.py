@@ -67,19 +67,17 @@ def build(
     folder: str | Path,
     *,
     workers: int = 1,
-    threads: int = 1,
     engine: str = "local",
     progress: Callable[[BuildProgress], None] | None = None,
     files_: Files | None = None,
 ) -> Manifest:
     """Build the data set of a spec in ``folder``, or finish one that was interrupted, or check a finished one.
 
-    The files depend on the spec alone (and on the versions in the manifest). ``workers`` processes make shards, each
-    with ``threads`` threads; ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
+    The files depend on the spec alone (and on the versions in the manifest). ``workers`` processes make shards;
+    ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
     """
-    for name, value in {"workers": workers, "threads": threads}.items():
-        if not isinstance(value, int) or not 1 <= value <= 4096:
-            raise errors.WrongDataSpec(f"{name}: expected 1..4096, got {value!r}")
+    if not isinstance(workers, int) or not 1 <= workers <= 4096:
+        raise errors.WrongDataSpec(f"workers: expected 1..4096, got {workers!r}")
     if engine not in ENGINES:
         raise errors.WrongDataSpec(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
     target = Path(folder).absolute()
@@ -88,7 +86,7 @@ def build(
     files.make_folders(work, target)
     try:
         with Lock(target) as lock:
-            return _Build(work, target, spec, workers, threads, engine, lock.descriptor, progress).run()
+            return _Build(work, target, spec, workers, engine, lock.descriptor, progress).run()
     except OSError as error:
         raise errors.from_os(error, target) from error
     except MemoryError as error:
@@ -116,7 +114,6 @@ class _Build:
     folder: Path
     spec: DataSpec
     workers: int
-    threads: int
     engine: str
     lock: int
     progress: Callable[[BuildProgress], None] | None
@@ -169,10 +166,10 @@ class _Build:
     def _make(self, todo: list[tuple[str, int]]) -> Iterator[Record]:
         if self.workers == 1 and self.engine == "local":
             for split, shard in todo:
-                content = shards.make(self.spec, split, shard, threads=self.threads)
+                content = shards.make(self.spec, split, shard)
                 yield shards.write(self.files, self.folder, self.spec, split, shard, content)
         else:
-            about = {"recipe": self.spec.to_dict(), "folder": str(self.folder), "threads": self.threads}
+            about = {"recipe": self.spec.to_dict(), "folder": str(self.folder)}
             yield from run(self.engine, [{**about, "split": s, "shard": n} for s, n in todo], self.workers, self.lock)
 
     def _finish(self, records: list[Record]) -> Manifest:
@@ -244,7 +241,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         spec = DataSpec.from_dict(request["recipe"])
         split, shard = request["split"], request["shard"]
-        content = shards.make(spec, split, shard, threads=request["threads"])
+        content = shards.make(spec, split, shard)
         return {"record": shards.write(Files(), Path(request["folder"]), spec, split, shard, content).to_dict()}
     except errors.DataError as error:
         return {"error": type(error).__name__, "message": str(error)}

@@ -31,13 +31,12 @@ def label(
     instance: NDArray[Any] | None = None,
     ties: Literal["first", "random"] = "first",
     seed: int = 0,
-    threads: int | None = 1,
 ) -> LabelledRows:
     """Exact labels of any states, for example of those that a policy visited; dead states are marked as such.
 
     ``instance`` numbers the states; the default is their place in the batch.
     """
-    solutions = puzzle.solve(states, ties=ties, seed=seed, threads=threads)
+    solutions = puzzle.solve(states, ties=ties, seed=seed, threads=1)
     if (solutions.length == -2).any():
         raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
     actions, count = rows.prefixes(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
@@ -50,15 +49,13 @@ def label(
         kind=np.full(many, rows.ON_POLICY, np.uint8),
         states=states,
         distance=solutions.length.astype(np.int16),
-        optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
+        optimal=rows.bits(puzzle.optimal_actions(states, threads=1)),
         count=count,
         actions=actions,
     )
 
 
-def path_states(
-    puzzle: Puzzle, starts: States, actions: NDArray[Any], offsets: NDArray[Any], threads: int | None = 1
-) -> States:
+def path_states(puzzle: Puzzle, starts: States, actions: NDArray[Any], offsets: NDArray[Any]) -> States:
     """The state before every action of every plan (so the goal at the end is not among them)."""
     lengths = np.diff(offsets)
     result = np.empty((int(offsets[-1]), *starts.shape[1:]), np.uint8)
@@ -69,18 +66,18 @@ def path_states(
         places = offsets[:-1][order[:alive]] + t
         result[places] = now[:alive]
         if t + 1 < len(running):
-            now = puzzle.step(now[:alive], actions[places], threads=threads)
+            now = puzzle.step(now[:alive], actions[places], threads=1)
     return result
 
 
-def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: int | None = 1) -> LabelledRows:
+def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts) -> LabelledRows:
     """Everything a shard holds, instance by instance: the states on the expert path, then the perturbed ones."""
     puzzle = spec.puzzle()
     seed = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.TIES, 0), SPLITS.index(split), shard)
-    solutions = puzzle.solve(starts.states, ties=spec.ties, seed=seed, threads=threads)
+    solutions = puzzle.solve(starts.states, ties=spec.ties, seed=seed, threads=1)
     plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
     lengths = np.diff(offsets)
-    states = path_states(puzzle, starts.states, plan, offsets, threads)
+    states = path_states(puzzle, starts.states, plan, offsets)
     t = (np.arange(len(states)) - np.repeat(offsets[:-1], lengths)).astype(np.uint16)
     actions, count = rows.windows(plan, offsets)
     owner = np.repeat(np.arange(len(starts)), lengths)
@@ -92,14 +89,14 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: 
         kind=np.full(len(states), rows.EXPERT, np.uint8),
         states=states,
         distance=(starts.length[owner] - t).astype(np.int16),
-        optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
+        optimal=rows.bits(puzzle.optimal_actions(states, threads=1)),
         count=count,
         actions=actions,
     )
     if not spec.perturbed:
         return expert
     leaving = np.repeat(np.arange(len(starts)), spec.perturbed)
-    perturbed = _perturbed(spec, starts, leaving, states, offsets, seed, threads)
+    perturbed = _perturbed(spec, starts, leaving, states, offsets, seed)
     order = np.argsort(np.concatenate([owner, leaving]), kind="stable")
     return rows.concatenate([expert, perturbed])[order]
 
@@ -111,7 +108,6 @@ def _perturbed(
     path: States,
     offsets: NDArray[Any],
     seed: int,
-    threads: int | None,
 ) -> LabelledRows:
     """States a few random actions off the expert path of the instance that each comes from."""
     puzzle, which = spec.puzzle(), np.tile(np.arange(spec.perturbed), len(starts))
@@ -120,10 +116,10 @@ def _perturbed(
     steps = 1 + rng.below(rng.draw(stream, 1), DEVIATION)
     states = path[offsets[owner] + leave]
     for step in range(DEVIATION):
-        moved = _random_step(puzzle, states, rng.draw(stream, 2 + step), threads)
+        moved = _random_step(puzzle, states, rng.draw(stream, 2 + step))
         states = np.where((step < steps)[:, None, None], moved, states)
     return replace(
-        label(puzzle, states, ties=spec.ties, seed=seed + 1, threads=threads),
+        label(puzzle, states, ties=spec.ties, seed=seed + 1),
         instance=starts.number[owner],
         difficulty=starts.difficulty[owner],
         length=starts.length[owner],
@@ -132,11 +128,11 @@ def _perturbed(
     )
 
 
-def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64], threads: int | None) -> States:
+def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64]) -> States:
     """One of the actions that change the state, evenly; a state stays as it is rather than reach the goal."""
-    possible = puzzle.action_masks(states, threads=threads)
+    possible = puzzle.action_masks(states, threads=1)
     number = rng.below(words, np.maximum(possible.sum(axis=1), 1))
     action = (np.cumsum(possible, axis=1) <= number[:, None]).sum(axis=1)
-    moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=threads)
-    result: States = np.where(puzzle.is_solved(moved, threads=threads)[:, None, None], states, moved)
+    moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=1)
+    result: States = np.where(puzzle.is_solved(moved, threads=1)[:, None, None], states, moved)
     return result

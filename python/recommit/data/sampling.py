@@ -45,11 +45,11 @@ def join(parts: list[Starts]) -> Starts:
     return Starts(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Starts)))
 
 
-def starts(spec: DataSpec, split: str, shard: int, *, threads: int | None = 1) -> Starts:
+def starts(spec: DataSpec, split: str, shard: int) -> Starts:
     """The instances of one shard. Test and validation starts are distinct up to symmetry within their shard."""
     begin = shard * spec.shard
     end = spec.counts[split] if split == "test" else min(begin + spec.shard, spec.counts[split])
-    return sample(spec, split, shard, np.arange(begin, end) % len(spec.difficulties), threads=threads)
+    return sample(spec, split, shard, np.arange(begin, end) % len(spec.difficulties))
 
 
 def sample(
@@ -58,7 +58,6 @@ def sample(
     shard: int,
     which: NDArray[np.intp],
     *,
-    threads: int | None = 1,
     apart: NDArray[np.uint64] | None = None,
 ) -> Starts:
     """Make instance i of difficulty ``which[i]``. ``apart`` holds (sorted) keys of what splits do not share, starts or
@@ -67,7 +66,7 @@ def sample(
     taken = np.zeros(0, np.uint64)
     for index in range(len(spec.difficulties)):
         place = np.flatnonzero(which == index)
-        stream = _Stream(spec, split, shard, index, threads)
+        stream = _Stream(spec, split, shard, index)
         part, used = _accepted(stream, len(place), taken, apart)
         if split != "train" or spec.published:
             taken = np.union1d(taken, used)  # difficulties may overlap: the same start in both would be one too few
@@ -84,7 +83,6 @@ class _Stream:
     split: str
     shard: int
     index: int
-    threads: int | None
     used: int = 0
     #: Has the last of the published levels been read?
     ended: bool = False
@@ -98,7 +96,7 @@ class _Stream:
         if self.spec.published:
             return self._published(count)
         first = _SPLIT_STRETCH[self.split] + self.shard * _SHARD_STRETCH + self.used
-        drawn = generate(self.spec, self.difficulty, first, count, self.threads)
+        drawn = generate(self.spec, self.difficulty, first, count)
         self.used += count
         return Starts(
             np.arange(first, first + count),
@@ -116,19 +114,19 @@ class _Stream:
         self.used, self.ended = end - begin, end == stop
         number = np.arange(first, end)
         states = boxoban.levels(self.spec.generator, self.split, number)
-        length = self.spec.puzzle().distance(states, threads=self.threads)
+        length = self.spec.puzzle().distance(states, threads=1)
         fits = (length >= self.difficulty.length[0]) & (length <= self.difficulty.length[1])
         fits &= ~boxoban.copies(self.spec.generator, self.split, number)
         drawn = Starts(number, np.full(len(number), self.index, np.uint8), states, length.astype(np.int16))
         return drawn.where(fits)
 
 
-def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int, threads: int | None = 1) -> Instances:
+def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int) -> Instances:
     """``count`` instances of a difficulty's stream, from number ``start`` on."""
     puzzle = spec.puzzle(difficulty)
     how = {"length": difficulty.length, **puzzle.options(spec.generator)}
     try:
-        return puzzle.generate(count, seed=spec.seed, start=start, threads=threads, **how)
+        return puzzle.generate(count, seed=spec.seed, start=start, threads=1, **how)
     except ValueError as error:
         raise errors.WrongDataSpec(f"difficulties: {puzzle!r} of length {list(difficulty.length)}: {error}") from None
 
@@ -151,9 +149,9 @@ def _accepted(
         share = 1.0 if spec.published else _SHARE[stream.split]
         wanted = 16 + int((count - have) / share * 1.05)
         candidates = stream.read(max(wanted, stream.used // 16))
-        keys = assignment.keys(spec.task, candidates.states, stream.threads)
+        keys = assignment.keys(spec.task, candidates.states)
         deciding = assignment.split_keys(spec, candidates.states) if spec.disjoint == "layouts" else keys
-        keep = assignment.members(spec, candidates.states, deciding, stream.split, stream.threads)
+        keep = assignment.members(spec, candidates.states, deciding, stream.split)
         keep &= ~_contains(taken, keys)
         if apart is not None:
             keep &= ~_contains(apart, deciding)

@@ -75,10 +75,10 @@ def samples(content: LabelledRows) -> int:
     return int(sum((content.distance >= depth).sum() for depth in rows.DEPTHS))
 
 
-def make(spec: DataSpec, split: str, shard: int, *, threads: int | None = 1) -> LabelledRows:
+def make(spec: DataSpec, split: str, shard: int) -> LabelledRows:
     """The rows of a shard."""
-    starts = sampling.starts(spec, split, shard, threads=threads)
-    return labels.shard_rows(spec, split, shard, starts, threads)
+    starts = sampling.starts(spec, split, shard)
+    return labels.shard_rows(spec, split, shard, starts)
 
 
 def write(files_: Files, folder: Path, spec: DataSpec, split: str, shard: int, content: LabelledRows) -> Record:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None) -> int:
+def verify(dataset: Dataset, *, labels: bool = False) -> int:
     """Check every shard; the number of rows checked. Raises Damaged at the first finding.
 
     Files: size and hash. Rows: content hash, replay of the expert actions, distances along paths, sample counts and
@@ -29,24 +29,22 @@ def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None
         _same(record.name, "content", record.content, content.sha256())
         _same(record.name, "samples", record.samples, shards.samples(content))
         _same(record.name, "dead", record.dead, int(content.dead.sum()))
-        check_rows(dataset.puzzle, content, record.name, labels=labels, threads=threads)
+        check_rows(dataset.puzzle, content, record.name, labels=labels)
         _check_instances(dataset, record.name, content)
         checked += len(content)
     if dataset.split is None:
-        counted = manifest.overlap(dataset.folder, dataset.spec, dataset.records, threads or 1)
+        counted = manifest.overlap(dataset.folder, dataset.spec, dataset.records)
         _same(manifest.NAME, "overlap", dataset.manifest.overlap, counted)
     return checked
 
 
-def check_rows(
-    puzzle: Puzzle, content: LabelledRows, name: str, *, labels: bool = False, threads: int | None = None
-) -> None:
+def check_rows(puzzle: Puzzle, content: LabelledRows, name: str, *, labels: bool = False) -> None:
     """Refuse labelled rows that contradict the rules of the puzzle."""
     counts = np.clip(content.distance, 0, rows.NEXT)
     _all(name, "count", content.count == counts)
     _all(name, "optimal", (content.optimal == 0) == (content.distance <= 0))
     _all(name, "optimal", (content.optimal < 16))
-    outcome = puzzle.execute(content.states, content.actions, content.count.astype(np.int32), threads=threads)
+    outcome = puzzle.execute(content.states, content.actions, content.count.astype(np.int32))
     _all(name, "actions (all of them move)", outcome.moved == counts)
     _all(name, "actions (the goal comes exactly at the end)", outcome.executed == counts)
     short = (content.distance >= 0) & (content.distance <= rows.NEXT)
@@ -55,10 +53,10 @@ def check_rows(
     first = rows.masks(content.optimal)[alive, content.actions[alive, 0]]
     _all(name, "actions (the first is optimal)", first)
     if labels:
-        _all(name, "distance", puzzle.distance(content.states, threads=threads) == content.distance)
-        masks = puzzle.optimal_actions(content.states, threads=threads)
+        _all(name, "distance", puzzle.distance(content.states) == content.distance)
+        masks = puzzle.optimal_actions(content.states)
         _all(name, "optimal", (masks == rows.masks(content.optimal)).all(axis=1))
-        _all(name, "actions", puzzle.distance(outcome.states, threads=threads) == content.distance - counts, alive)
+        _all(name, "actions", puzzle.distance(outcome.states) == content.distance - counts, alive)
 
 
 def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None:

@@ -62,7 +62,7 @@ def tasks_of(name: str, spec: DataSpec, config: ValidationConfig, length: int = 
     plans = np.zeros((len(optimal), max(int(place.max(initial=0)), 1)), np.uint8)
     for i, (begin, steps) in enumerate(zip(solutions.offsets[:-1], place, strict=True)):
         plans[i, :steps] = solutions.actions[begin : begin + steps]
-    rows = labels.label(task, task.execute(starts, plans, place.astype(np.int32), threads=1).states, threads=1)
+    rows = labels.label(task, task.execute(starts, plans, place.astype(np.int32), threads=1).states)
     states = targets.make(task, rows, TargetConfig(), seed=1, first=0, length=length)
     return [ValidationTask(name, task, config.of(task), starts, states)]
 
@@ -70,7 +70,7 @@ def tasks_of(name: str, spec: DataSpec, config: ValidationConfig, length: int = 
 def _starts(wanted: DataSpec) -> NDArray[np.uint8]:
     """As many as asked for, or on the smallest boards, which have few, about as many as there are."""
     try:
-        return sampling.starts(wanted, "validation", 0, threads=1).states
+        return sampling.starts(wanted, "validation", 0).states
     except errors.NotEnough:
         if wanted.validation < 2:
             raise
