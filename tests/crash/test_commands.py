@@ -4,7 +4,6 @@ of rules go on after any change of the disk failed, or was the last."""
 from __future__ import annotations
 
 import shlex
-import types
 from dataclasses import replace
 
 import pytest
@@ -47,14 +46,6 @@ LINES = (
 #: In the quick tier; the other one takes longer.
 KINDS = ("evaluate", "graph")
 MORE = ("world-model", "head")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_clock():
-    """A fitted head writes how many seconds its fit took."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recommit.train.heads.conditioned.time", types.SimpleNamespace(process_time=lambda: 0.0))
-        yield
 
 
 @pytest.fixture(scope="module")

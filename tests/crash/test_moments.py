@@ -4,7 +4,6 @@ that nobody disturbed."""
 from __future__ import annotations
 
 import json
-import types
 
 import pytest
 
@@ -50,12 +49,6 @@ PRESET += [
 def place(tmp_path_factory):
     torch.set_num_threads(1)
     return finished.make(tmp_path_factory.mktemp("moments"))
-
-
-@pytest.fixture(autouse=True)
-def no_clock(monkeypatch):
-    """A fitted head writes how many seconds its fit took."""
-    monkeypatch.setattr("recommit.train.heads.conditioned.time", types.SimpleNamespace(process_time=lambda: 0.0))
 
 
 def kill(place, command, kills):
