@@ -203,6 +203,7 @@ def _family(folder: Path) -> dict[str, Any]:
         for name in ("adaptive", "fixed-1", "fixed-4", "random", "depth-only"):
             run = f"--init sft-sliding --variant {name} --seed {seed} --steps 1 --out family/{name}-s{seed}"
             _recommit(folder, f"train grpo --recipe grpo-episode.yaml {run}")
+    for seed in (0, 1):  # a table of one seed has agents of the other
         _recommit(
             folder,
             f"evaluate family --paper --seed {seed} --instances 32 --validation 24 --budgets 4 8 --out paper-{seed}",
