@@ -197,7 +197,7 @@ import contextlib, io
 from recommit.cli import main
 text = io.StringIO()
 with contextlib.redirect_stderr(text):
-    status = main(["levels", "check", "levels.txt"])
+    status = main(["solve", "levels.txt"])
 assert status == 2, status
 print(text.getvalue())
 """
