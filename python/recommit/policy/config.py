@@ -215,7 +215,7 @@ class PolicyConfig:
         if self.trained and name not in self.trained:
             raise ValueError(
                 f"task: expected {' or '.join(self.trained)}, which this policy was trained on, got {name}; "
-                "CommitPolicy.from_pretrained(..., anyway=True), or --anyway, plays it all the same"
+                "CommitPolicy.from_pretrained(..., anyway=True) plays it all the same"
             )
 
     def task_index(self, name: str) -> int:

@@ -40,7 +40,7 @@ def start(run, out, rank=0, world=1, port=0):
         "MASTER_PORT": str(port),
     }
     call = [sys.executable, "-m", "recommit.cli", "evaluate", str(run), "--out", str(out), "--device", "cpu"]
-    sizes = ["--instances", "160", "--validation", "8", "--quiet", "--anyway", "--budgets", "4", "3"]
+    sizes = ["--instances", "160", "--validation", "8", "--quiet", "--budgets", "4", "3"]
     words = [*call, *sizes, "--agents", *AGENTS]
     return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -64,7 +64,9 @@ def larger(run, tmp_path_factory):
     config["data"]["recipe"] |= {"size": [3, 3], "difficulties": [{"length": [8, 20]}]}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "best.json").write_text(json.dumps({"policy": "policy"}))
-    unlike(run).save_pretrained(folder / "policy")
+    policy = unlike(run)
+    policy.note_trained("sliding-3x3")
+    policy.save_pretrained(folder / "policy")
     return folder
 
 
