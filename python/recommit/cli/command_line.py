@@ -1,7 +1,6 @@
 """The command line: one verb per stage. What a verb needs is imported when it runs, so that ``--help`` is quick.
 
-Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted, 141 nobody reads the output any
-more.
+Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted, 141 no reader of the output.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _process_as_before() -> Iterator[None]:
-    """Restore what verbs set for the whole process, and tyro's draws, for whoever calls this from a program."""
+    """Restore what verbs set for the whole process, and tyro's draws, for programs that call this."""
     stream = random.getstate()
     with ExitStack() as stack:
         stack.callback(random.setstate, stream)

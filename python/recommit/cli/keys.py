@@ -81,7 +81,7 @@ def _at_once(descriptor: int) -> Iterator[None]:
 
 def with_keys(game: Game) -> None:
     """Play with the keys of the terminal, if there is one."""
-    if sys.stdin is None:  # closed by whoever started this: there are no keys
+    if sys.stdin is None:  # closed by the process that started this: there are no keys
         run(game, (), live=False)
     else:
         run(game, keys(sys.stdin.fileno()), live=sys.stdin.isatty() and sys.stdout.isatty())

@@ -1,6 +1,6 @@
 """Boxoban's levels: 10x10 cells, 4 boxes, in the splits that papers compare on.
 
-They are not part of this package. Whoever has a copy of github.com/google-deepmind/boxoban-levels imports it once:
+They are not part of this package. A copy of github.com/google-deepmind/boxoban-levels is imported once:
 every file is compared with the published ones, and kept in the user's cache folder. From then on a data set may say
 ``generator: unfiltered``, ``medium`` or ``hard``, and is the same for everybody, since it names levels that are the
 same for everybody. The published medium set has no test levels: its validation levels, which papers report, are for

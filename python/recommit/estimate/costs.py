@@ -79,7 +79,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A stage of a recipe on so many ranks."""
+    """A stage of a recipe on a number of ranks."""
 
     stage: str
     task: str

@@ -182,7 +182,7 @@ class Shadow:
         return rows * cols, self.policy.tokens(self.task, self.task.shape) - rows * cols
 
     def features(self, states: int) -> int:
-        """Bytes of the pictures of so many states, encoded and remembered; a whole second policy has its own."""
+        """Bytes of the pictures of a number of states, encoded and remembered; a whole second policy has its own."""
         if not self._remembers:
             return 0
         with _kernels():

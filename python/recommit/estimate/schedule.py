@@ -68,7 +68,7 @@ def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> 
             phases.append(Phase("step of the depth head alone", alone, passes))
         longest = max(watch.budget, *config.validation.budgets, 1)
         walks = (longest, watch.budget, watch.budget) if variant(config.variant).head else (longest,)
-    # Imitation, and greedy episodes of so many decisions that share their states; ranks divide both.
+    # Imitation, and greedy episodes of that many decisions that share their states; ranks divide both.
     walked = watch.instances * (1 + sum(budget - 1 for budget in walks))
     validated = (passes_of("imitate", -(-watch.instances // world)), passes_of("plan", -(-walked // world)))
     phases.append(Phase("validation", -(-steps // watch.every) if watch.instances else 0, validated))

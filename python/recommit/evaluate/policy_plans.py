@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: States of the pass that is measured.
 STATES = 32
-#: What of a policy's configuration is its head's alone.
+#: Fields of a policy's configuration that only its head reads.
 _OF_HEADS = ("head", "world_model", "prices")
 
 

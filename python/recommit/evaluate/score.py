@@ -54,7 +54,7 @@ FIGURES = (
     *("decisions", "instances", "solved", "solve_rate", "solve_low", "solve_high", "actions_per_episode"),
     *("decisions_per_episode", "spl", "lost", "value", "value_low", "value_high"),
 )
-#: On another processor sums round otherwise, and what computes plays a few levels otherwise: at most so many of a
+#: On another processor sums round otherwise, and what computes plays a few levels otherwise: at most this many of a
 #: hundred, and chance then favours neither side, so that the value stays within so much.
 OTHERWISE, DRIFT = 2.0, 0.005
 #: Kinds of agents that compute; others are files of what was played, which stay what they are.
@@ -223,7 +223,7 @@ def _check(split: FrozenSplit, budget: int, commitments: Commitments) -> None:
 
 @dataclass(frozen=True)
 class ScoredAgent:
-    """Whoever is scored: what it is, the sha256 of what it is made of, and how it plays."""
+    """The agent that is scored: what it is, the sha256 of what it is made of, and how it plays."""
 
     kind: str
     sha256: str

@@ -137,7 +137,7 @@ def _lost(best: OptimalValues, starts: Nodes, probs: Floats) -> Floats:
 def commitment_regret(
     best: OptimalValues, remaining: int, nodes: Nodes, column: Nodes, returned: NDArray[np.bool_]
 ) -> tuple[Floats, NDArray[np.int8], Nodes]:
-    """Regret, cause and nearest best depth of commitments at nodes with so many observations left; which of them
+    """Regret, cause and nearest best depth of commitments at nodes, by observations left; which of them
     ``returned`` to a state where the episode had been?"""
     graph, each, depths = best.graph, np.arange(len(nodes)), np.array(best.graph.depths)
     q_values, most = best.q_values(remaining, nodes), best.value[remaining, nodes]

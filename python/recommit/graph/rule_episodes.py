@@ -80,7 +80,7 @@ class RuleChooser:
         return self._column[depths]
 
     def _begin(self, count: int) -> None:
-        """Nobody has been anywhere; a depth of 0 stands for no last plan."""
+        """No state was visited yet; a depth of 0 stands for no last plan."""
         self._path = np.empty((0, count), np.int64)
         self._node, self._depth = np.zeros(count, np.int64), np.zeros(count, np.int64)
 

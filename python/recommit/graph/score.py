@@ -266,7 +266,7 @@ def _row(
 
 @dataclass(frozen=True)
 class MeanGain:
-    """A rule over all prices, with so many observations at most."""
+    """A rule over all prices, under one observation budget."""
 
     rule: str
     budget: int

@@ -45,7 +45,7 @@ class Tail:
 class Plans:
     """N plans of H actions each, and what else is there to judge them by.
 
-    Arrays are held as they are, not copied. Nobody should write into them afterwards: they are checked here, once.
+    Arrays are held as they are, not copied. They must not be written into afterwards: they are checked here, once.
 
     Args:
         actions: integers [N, H] (0 is the first action), or floats [N, H, D] of continuous control.

@@ -67,7 +67,7 @@ class NamedRule:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What of a plan, beyond what is always at hand."""
+        """Inputs that the rule needs beyond the actions of a plan."""
         return () if self.rule is None else self.rule.reads
 
     @property

@@ -190,7 +190,7 @@ def save(path: Path, frames: Sequence[Frame], theme: str = "light") -> Path:
 
 
 def save_pictures(path: Path, pictures: Sequence[Any], times: Sequence[int]) -> Path:
-    """Write Pillow images as a GIF in 64 colours, each for so many milliseconds."""
+    """Write Pillow images as a GIF in 64 colours, each with its duration in milliseconds."""
     palette = _together(pictures).quantize(64)
     first, *rest = (each.quantize(palette=palette, dither=0) for each in pictures)
     content = io.BytesIO()

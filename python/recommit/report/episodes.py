@@ -58,7 +58,7 @@ def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def choose(kinds: NDArray[np.int64], length: NDArray[np.int64], count: int) -> list[int]:
-    """So many instances: as many of every kind as of any other while they last, over all lengths of the kind."""
+    """Instances to show: as many of every kind as of any other while they last, over all lengths of the kind."""
     groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
     quota = np.zeros(len(groups), np.int64)
     for _ in range(min(count, len(kinds))):

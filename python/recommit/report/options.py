@@ -15,7 +15,7 @@ class ReportOptions:
         out: The page to write, an HTML file, or .md for the table of all seeds alone; it is replaced whole or not at
             all.
         seeds: Evaluations of the same family with other seeds; one table takes all of them together (default: none).
-        instances: Episodes of so many instances can be watched at most.
+        instances: Most instances whose episodes can be watched.
         figures: Write every figure to this folder as well, as SVG, PDF, PNG and CSV (default: none is written).
     """
 

@@ -17,9 +17,9 @@ class ReproduceOptions:
         out: The folder for everything; needed unless show.
         preset: demo (minutes), laptop (hours), h200, paper, qwen7b, or a YAML file.
         jobs: Processes of this machine, side by side.
-        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (default: runs in this machine's
+        gpus: Launch every run as processes of its own, a rank for each of these GPUs (default: runs in this machine's
             processes).
-        gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
+        gpus_per_run: GPUs of each run, several of which then go on side by side (default: all of them).
         launcher: What starts a Python module on every rank, also of several machines, such as "srun python -m" in a
             SLURM job, or "deepspeed --hostfile hosts --module" (default: torchrun on this machine).
         device: cpu, cuda, or auto (default: that of the recipe).

@@ -38,7 +38,7 @@ FAILED, INTERRUPTED = 1, 130
 PAUSE, PATIENCE = 0.25, 15.0
 #: Lines of a log that are shown when its command failed.
 SHOWN = 12
-#: Files of up to so many bytes count by their content, larger ones by their size: a digest of them lies beside them.
+#: Files of up to this many bytes count by their content, larger ones by their size: a digest of them lies beside them.
 SMALL = 1 << 16
 #: Below the folder of a reproduction: records and logs of its commands.
 LOGS = "launch"
@@ -276,5 +276,5 @@ class _Running:
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
-            return  # nobody is left
+            return  # the whole group is gone
         self.process.wait()

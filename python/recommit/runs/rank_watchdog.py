@@ -64,7 +64,7 @@ class Peers:
                 if secrets.compare_digest(greeting[:_TOKEN], token):
                     links[int.from_bytes(greeting[_TOKEN:], "little")] = _kept_alive(link)
                 else:
-                    link.close()  # somebody who knocked at this port by chance
+                    link.close()  # a foreign connection to this port
         return links
 
     def _connect(self) -> dict[int, socket.socket]:

@@ -136,7 +136,7 @@ def _hand_over(
 def serve(begin: Callable[[Any], Callable[[Request], Reply]]) -> Never:
     """Be a child: ``begin`` reads the first line and gives the function that answers; until the input ends."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    # Nothing but replies may reach the pipe, whatever a library prints, and nobody else may read what is asked.
+    # Nothing but replies may reach the pipe, whatever a library prints, and no other code may read the requests.
     questions, pipe = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -100,7 +100,7 @@ class _Whole(io.RawIOBase):
 def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Iterator[IO[bytes]]:
     """The one writer of whole files: what the block writes takes the place of ``path`` once it has ended.
 
-    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any
+    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. A reader, at any
     moment and after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on
     as it is, but the system's complaint about the temporary name names ``path``.
     """

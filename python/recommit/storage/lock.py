@@ -1,6 +1,6 @@
 """The lock of a folder: one writer at a time, also where the last one was killed.
 
-``with Lock(folder):`` waits for nobody alive: a second writer gets ``FolderBusy``, which says who is there. Only the
+``with Lock(folder):`` waits for no living writer: a second one gets ``FolderBusy``, which names it. Only the
 workers of a writer who died are waited for, for some seconds. Two things decide. The kernel's lock is gone with its
 last holder. The process number in the file counts where a file system has no such locks.
 """
@@ -50,8 +50,8 @@ class Lock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Removed before it is let go: whoever opened it in between sees that its file has no name any more. A file that
-        # cannot be removed holds nobody up: the kernel's lock, or the pid in it, says that its holder is gone.
+        # Removed before it is let go: a process that opened it in between sees that its file has no name. A file that
+        # cannot be removed blocks no other process: the kernel's lock, or the pid in it, says that its holder is gone.
         try:
             self.path.unlink(missing_ok=True)
         except OSError:

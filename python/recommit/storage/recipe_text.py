@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
 #: hundred.
 MOST_CHARACTERS, MOST_VALUES = 1 << 18, 10_000
-#: So many characters of one value count as a further value, and no whole number has more.
+#: Characters of one value that count as a further value, and no whole number has more.
 LONG = 100
 #: Mappings and lists in each other.
 DEEPEST = 32

@@ -57,7 +57,7 @@ def text(path: str | os.PathLike[str]) -> str:
 
 def refuse_devices(path: str | os.PathLike[str]) -> None:
     """Refuse what a new file must not take the place of: a device, a link that leads to none of our files, or one among
-    the devices, such as /dev/stdout, wherever it leads now. Whoever may write there would break the machine for
+    the devices, such as /dev/stdout, wherever it leads now. A process that may write there would break the machine for
     everybody."""
     if Path(path).is_symlink() and Path(path).parent.resolve() == DEVICES:
         raise NotAFile(errno.EINVAL, "expected a file, got a link among the devices", os.fspath(path))

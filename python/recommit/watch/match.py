@@ -115,7 +115,7 @@ class Played:
 
     @classmethod
     def unpacked(cls, values: Mapping[str, Any], depths: int) -> Played:
-        """What ``packed`` gave, of a policy with so many depths."""
+        """What ``packed`` gave, of a policy with this number of depths."""
         rows, length = [], len(values["w"]) // max(len(values["h"]), 1)
         for k, (depth, executed) in enumerate(zip(values["h"], values["x"], strict=True)):
             plan = tuple(map(int, values["w"][length * k : length * (k + 1)]))
@@ -134,7 +134,7 @@ class Match(Protocol):
         """The level of this number; ``LookupError`` or ``ValueError`` where there is none."""
 
     def episode(self, level: Level, left: int, depth: int) -> Played:
-        """An episode from a level with so many observations left, at a fixed ``depth``, or with 0 at the policy's own;
+        """An episode from a level at a fixed ``depth``, or with 0 at the policy's own, under ``left`` observations;
         a ``ValueError`` says why there is none."""
 
 

@@ -145,7 +145,7 @@ class Client:
         words = clean(failure.message, self.server.key)
         what = f"{failure.kind}: {words}" if words else failure.kind
         if failure.verdict == "end":
-            raise Unusable(f"{self.server.address} answers nobody like this: {what}")
+            raise Unusable(f"{self.server.address} refuses every such request: {what}")
         if failure.verdict == "give up":
             raise GaveUp(what)
         if failures > RETRIES:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     State = NDArray[np.uint8]
 
-#: Pixels per cell of a picture where nobody says more.
+#: Default pixels per cell of a picture.
 CELL = 56
 #: The wordings in use. A published file never changes; a new wording is a new file.
 PROMPT_VERSION = "v1"
@@ -91,7 +91,7 @@ class Score:
     """What a game came to, so far or in the end."""
 
     solved: bool
-    lost: bool  #: nobody could solve it any more
+    lost: bool  #: it could not be solved any more
     decisions: int
     actions: int  #: executed
     blocked: int
@@ -121,7 +121,7 @@ class Game:
         self.prompts = prompts(task.task, moves, view)
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
         self.turned = int(moves != MOVES[0])
-        #: What the distance of one state may cost; hard boards can take minutes, and whoever plays needs none.
+        #: What the distance of one state may cost; hard boards can take minutes, and a player needs none.
         self.limit = limit
         self.state: State = task.check(np.ascontiguousarray(state)[None])[0]
         self.solved = bool(task.is_solved(self.state[None], threads=1)[0])
@@ -221,7 +221,7 @@ class Game:
     def optimal(self) -> Commitment | None:
         """A commitment of optimal play: the next eight actions, or the least depth that ends at the goal.
 
-        None where the game is solved, where nobody can solve it or where the limit was hit. A commitment ends at the
+        None where the game is solved, where it cannot be solved or where the limit was hit. A commitment ends at the
         goal, so what fills its last places is never carried out.
         """
         if self.distance <= 0:
@@ -261,7 +261,7 @@ class Game:
 
 
 def spl(length: int, executed: int, solved: bool) -> float:
-    """Success weighted by the share of necessary actions; NaN where nobody knows how many were."""
+    """Success weighted by the share of necessary actions; NaN where their number is unknown."""
     if length == UNKNOWN:
         return float("nan") if solved else 0.0
     return length / max(executed, length, 1) if solved else 0.0

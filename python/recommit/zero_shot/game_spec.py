@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recommit.data.sampling import Starts
     from recommit.puzzles.puzzle import Puzzle
 
-#: Instances of a split where nobody says more.
+#: Default number of instances of a split.
 COUNT = 256
 #: Most observations of a game.
 MOST_OBSERVATIONS = 64

@@ -26,7 +26,7 @@ class GaveUp(ZeroShotError):
 
 
 class Unusable(ZeroShotError):
-    """No request can succeed: a wrong key, an unknown model, a redirect, or a server that answers nobody."""
+    """No request can succeed: a wrong key, an unknown model, a redirect, or a server that refuses every request."""
 
 
 class CapReached(ZeroShotError):

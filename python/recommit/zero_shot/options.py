@@ -68,8 +68,8 @@ class ZeroShotOptions:
         budget: Decisions per episode (default: the loose budget of the paper).
         workers: Requests at a time.
         moves: What moves the way that an action of a sliding puzzle names: the blank, or the tile beside it.
-        max_requests: Send at most so many requests, over all starts of the run; failed ones count.
-        max_tokens: Spend at most so many tokens, questions and answers together.
+        max_requests: Most requests that are sent, over all starts of the run; failed ones count.
+        max_tokens: Most tokens that are spent, questions and answers together.
         base_url: Where the server is, up to the version: http://127.0.0.1:8000/v1.
         key_variable: The environment variable that holds the key, if not the usual one. A company's own goes to another
             base_url only if it is named here.

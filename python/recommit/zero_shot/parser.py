@@ -14,7 +14,7 @@ DEPTHS = (1, 2, 4, 8)
 ACTIONS = ("up", "down", "left", "right")
 #: Longer texts are not looked into. A commitment has 100 characters, and a talkative model's thoughts some 10,000.
 MOST_CHARACTERS = 1 << 17
-#: Only the first so many braces and quotes count, which keeps hostile texts cheap.
+#: Only this many braces and quotes count, the first ones, which keeps hostile texts cheap.
 MOST_MARKS = 1 << 14
 
 _MARK = re.compile(r'\\.|["{}]', re.DOTALL)

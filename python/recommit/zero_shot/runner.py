@@ -13,7 +13,7 @@ decisions.jsonl    the journal and the transcripts: one line per answered decisi
 attempts.jsonl     every request before it was sent, and every failure
 episodes.jsonl     one line per episode
 summary.json       the figures
-DIGESTS            sha256 of all of these once everything is played, checked by whoever reads them
+DIGESTS            sha256 of all of these once everything is played, checked where they are read
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from recommit.zero_shot.options import ZeroShotOptions
     from recommit.zero_shot.player import Episode, ModelPlayer
 
-#: So many episodes in a row that get no answers mean that the server is gone.
+#: This many episodes in a row without answers mean that the server is gone.
 STRIKES = 8
 SEALED = (spec.MANIFEST, "decisions.jsonl", "attempts.jsonl", "episodes.jsonl", "summary.json")
 

@@ -1,4 +1,4 @@
-"""A key that nobody sees: it leaves its object for the header of a request, and for nothing else. In foreign text
+"""A key that is never shown: it leaves its object for the header of a request, and for nothing else. In foreign text
 whatever has eight characters in a row of the key is hidden, in small letters or capitals."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 #: What may stand in a header's value. Anything else could end the header and begin another.
 _USABLE = re.compile(r"[\x21-\x7e]*")
-#: So many characters in a row are taken for a part of the key; fewer tell little, and occur by chance. Shorter keys are
-#: placeholders of local servers ("EMPTY"), and may well be ordinary words.
+#: This many characters in a row are taken for a part of the key; fewer tell little, and occur by chance. Shorter keys
+#: are placeholders of local servers ("EMPTY"), and may well be ordinary words.
 SHARED = 8
 HIDDEN = "[key]"
 
