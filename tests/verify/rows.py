@@ -118,9 +118,8 @@ ROWS = (
         "pass; no other address, no name server", network.parts),
     Row("F14", "the same with every unit, property and structure test", "nightly", "the same",
         network.suite),
-    Row("F16", "one bit of a finished file of any kind flips, 10,000 times; hostile things in the place of files, "
-        "links in the way of every command", "nightly",
-        "noticed by name, or the same result to the bit; nothing written through links",
+    Row("F16", "one bit of a finished file of any kind flips, 10,000 times; every text of every file leads elsewhere",
+        "nightly", "noticed by name, or the same result to the bit; nothing reached beyond the folders",
         _tests("damage/test_folders.py")),
     Row("T4", "two and four ranks at ZeRO 0 to 3 against one process: imitation, every credit, LoRA, offload, "
         "bfloat16; killed, resumed, over other numbers of ranks", "nightly", "2e-6 (ZeRO 3: 2e-5), bitwise, no hang",
