@@ -37,22 +37,7 @@ def wilson(successes, trials, z=1.959963984540054):
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
 
 
-def best(step, state, remaining, goal, depths):
-    """(solved, -actions, -decisions) of the best choice of depths, by trying all: ``step(state, depth)`` gives
-    (state, executed, solved)."""
-    if goal(state):
-        return (1, 0, 0)
-    if remaining == 0:
-        return (0, 0, 0)
-    options = []
-    for depth in depths:
-        after, executed, solved = step(state, depth)
-        rest = (1, 0, 0) if solved else best(step, after, remaining - 1, goal, depths)
-        options.append((rest[0], rest[1] - executed, rest[2] - 1))
-    return max(options)
-
-
-def best_at(step, state, remaining, goal, depths, prices):
+def best(step, state, remaining, goal, depths, prices):
     """(value, solved, -actions, -decisions) of the best choice at ``prices`` (of an action, of a look), fractions: ties
     are exact."""
     if goal(state):
@@ -62,7 +47,7 @@ def best_at(step, state, remaining, goal, depths, prices):
     options = []
     for depth in depths:
         after, executed, solved = step(state, depth)
-        rest = (1, 1, 0, 0) if solved else best_at(step, after, remaining - 1, goal, depths, prices)
+        rest = (1, 1, 0, 0) if solved else best(step, after, remaining - 1, goal, depths, prices)
         value = rest[0] - executed * prices[0] - prices[1]
         options.append((value, rest[1], rest[2] - executed, rest[3] - 1))
     return max(options)
