@@ -28,7 +28,18 @@ from recommit.storage.files import Files
 SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
 
 
-class Suicidal(Files):
+class Disturbed(Files):
+    """Something happens around one of the operations."""
+
+    def _around(self, name, *arguments):
+        return getattr(Files, name)(self, *arguments)
+
+
+for _name in [name for name in vars(Files) if not name.startswith("_")]:
+    setattr(Disturbed, _name, lambda self, *a, _name=_name: self._around(_name, *a))
+
+
+class Suicidal(Disturbed):
     """Dies at operation number ``at``, before or after it; ``middle``: half way through write number ``at``."""
 
     def __init__(self, at, moment):
@@ -36,31 +47,25 @@ class Suicidal(Files):
 
     def _around(self, name, *arguments):
         self.remaining -= self.moment != "middle" or name == "write"
-        if self.remaining == 0 and self.moment == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
         if self.remaining == 0 and self.moment == "middle":
-            getattr(Files, name)(self, arguments[0], arguments[1][: len(arguments[1]) // 2])
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = getattr(Files, name)(self, *arguments)
-        if self.remaining == 0 and self.moment == "after":
+            super()._around(name, arguments[0], arguments[1][: len(arguments[1]) // 2])
+        result = super()._around(name, *arguments) if self.remaining or self.moment == "after" else None
+        if self.remaining == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
 
-OPERATIONS = (
-    "make_folder",
-    "create",
-    "append",
-    "write",
-    "flush",
-    "close",
-    "rename",
-    "remove",
-    "remove_folder",
-    "flush_folder",
-)
-for _name in OPERATIONS:
-    setattr(Suicidal, _name, lambda self, *a, _name=_name: self._around(_name, *a))
+class Failing(Disturbed):
+    """Operation number ``at`` fails with ``error``: once, or from then on for ever."""
+
+    def __init__(self, at, error, forever=False):
+        self.remaining, self.error, self.forever = at, error, forever
+
+    def _around(self, name, *arguments):
+        self.remaining -= 1
+        if name != "close" and (self.remaining == 0 or (self.forever and self.remaining < 0)):
+            raise OSError(self.error, os.strerror(self.error))
+        return super()._around(name, *arguments)
 
 
 def naive(files_, path, data):

@@ -63,12 +63,8 @@ COMMANDS = {
         *("--out", "./new", "--quiet"),
     ),
 }
-LEVELS = ("--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "4", "20", "--count", "2")
 BOARDS = DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=40, validation=6, test=6, ties="random")
-#: Data sets for a run on several: another size, split by regions; another puzzle of two difficulties, split by rooms.
-REGIONS = DataSpec(
-    "sliding", (3, 3), (Difficulty((8, 12)),), count=24, validation=6, test=6, generator="walk", disjoint="regions"
-)
+#: Levels that a model behind an endpoint plays.
 ROOMS = DataSpec(
     "sokoban",
     (6, 6),
@@ -81,21 +77,13 @@ ROOMS = DataSpec(
 )
 #: What else there is, in this order: "./" is where it lies.
 MORE = """
-train sft --recipe ./plan.yaml --data ./data ./regions ./rooms --out ./joint --steps 6 --quiet \
-  --set run.tensorboard=true model.policy.lora={"rank":2}
-train grpo --recipe ./plan.yaml --init ./joint --task sliding sokoban --out ./several --quiet \
-  --set optim.batch=9 phases=[]
 train head ./graph --policy ./world-model --updates 2 --budget 2 --out ./conditioned --quiet
-evaluate ./several --task sokoban --agents adaptive fixed-2 confidence-least oracle-dp zero-shot@./zero-shot \
-  --budgets 3 2 --instances 6 --validation 4 --regret --price-action 0.01 --device cpu --out ./beside --quiet
 evaluate ./grpo --agents adaptive fixed-2 --fresh 7 --budgets 2 --instances 4 --validation 2 --device cpu \
   --out ./results/eval --quiet
-graph score ./graph --rules fixed-2 confidence-least --budget 2 --out ./scores --quiet
+evaluate ./grpo --agents adaptive fixed-2 confidence-least oracle-dp --budgets 3 2 --instances 6 --validation 4 \
+  --regret --price-action 0.01 --device cpu --out ./beside --quiet
 graph show ./graph --push a/graph --hub ./hub
-data export ./rooms --out ./export
 data export ./data --push a/data --hub ./hub
-levels generate --task sokoban --size 6 --boxes 1 --length 4 20 --count 2 --out ./pictures/levels.txt
-report ./beside --out ./pictures/page.html
 """
 
 
@@ -103,7 +91,6 @@ def make(place: Path, *, every: bool = False) -> Path:
     """A data set, a run, and of that an evaluation, a graph and a world model, in folders of ``place``;
     with ``every`` a reinforced run in its place, and something of whatever else commands write."""
     build(BOARDS, place / "data")
-    assert main(["levels", "generate", *LEVELS, "--out", f"{place}/levels.txt"]) == 0
     plans = {"sft": plain(warm()), "grpo": plain(plan_of(**FINISHED))}
     (place / "plan.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(plans))))
     assert sft.train(warm(), place / "data", place / "sft", quiet=True) == 0
@@ -119,15 +106,13 @@ def make(place: Path, *, every: bool = False) -> Path:
 
 
 def _more(place: Path) -> None:
-    """Of several puzzles, of a model behind an endpoint, and for other programs and people."""
-    build(REGIONS, place / "regions")
+    """Of other agents, of a model behind an endpoint, and for a hub."""
     build(ROOMS, place / "rooms")
     server = Server(script=expert(ROOMS.puzzle()))
     flags = {"endpoint": "custom", "base_url": server.url, "data": place / "rooms", "instances": 6, "budget": 3}
     assert zero_shot("tiny", place / "zero-shot", workers=1, quiet=True, **flags) == 0
     server.close()
-    for folder in ("pictures", "results"):
-        (place / folder).mkdir()
+    (place / "results").mkdir()
     for command in MORE.strip().splitlines():
         assert main(command.replace("./", f"{place}/").split()) == 0, command
 
@@ -258,7 +243,7 @@ def _columns(rows: Any) -> list[Any]:
 
 #: What reads a folder by its name, those of runs and of their parts aside.
 READERS: dict[str, Callable[[Path], Any]] = {
-    **dict.fromkeys(("data", "regions", "rooms", "hub/datasets/a/data"), _data),
+    **dict.fromkeys(("data", "rooms", "hub/datasets/a/data"), _data),
     **dict.fromkeys(("eval", "beside", "results/eval"), _evaluation),
     **dict.fromkeys(("graph", "hub/datasets/a/graph"), _graph),
     **dict.fromkeys(("world-model", "conditioned"), _policy),

@@ -32,10 +32,7 @@ from recommit.storage import verified
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no links and pipes in folders there")
 #: What people and other programs read, and what the machine took: no digest, and no command reads it again.
-ELSEWHERE = re.compile(
-    r"(.*/)?(README\.md|tables\.md|timing\.jsonl)|plan\.yaml|levels\.txt"
-    r"|(adapted|export|pictures|scores|joint/tensorboard)/.*"
-)
+ELSEWHERE = re.compile(r"(.*/)?(README\.md|tables\.md|timing\.jsonl)|plan\.yaml|adapted/.*")
 SEED = int(os.environ.get("RECOMMIT_FLIPS_SEED", "0"))
 
 

@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,6 @@ from recommit.data import DataSpec, Difficulty, build, parquet
 from recommit.data.dataset import open_folder
 from recommit.policy.backbones.backbone import INDEX, load_backbone
 from recommit.policy.backbones.random_init import make_backbone
-from recommit.report import html
 from recommit.runs.directory import best_policy
 from recommit.storage import errors, recipe_text, verified
 from recommit.storage.files import Files
@@ -188,14 +186,3 @@ def test_tables_are_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "MOST_GROWTH", 0)
     words = "expected at most 0 times its size, got"
     refused([(lambda: open_folder(tmp_path / "data").columns(), words)], errors.Damaged)
-
-
-def test_a_page_takes_no_script_from_elsewhere(tmp_path, monkeypatch):
-    """The puzzle that an evaluation names is a script of the package."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "evil.js").write_text("evil")
-    own = html.rules("nothing")
-    beside = Path(html.__file__).parent
-    for task in (str(tmp_path / "evil"), os.path.relpath(tmp_path / "evil", beside), "../report"):
-        assert html.rules(task) == own
-    assert html.rules("sliding") != own

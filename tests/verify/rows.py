@@ -51,9 +51,6 @@ def _tests(*paths: str) -> Pytest:
 
 
 ROWS = (
-    Row("L1", "every state of 2x2, 2x3, 2x4 and 3x3, by table and by search, against plain search", "quick",
-        "100% equal", distances.small),
-    Row("L2", "every 4x4 board within 17 actions", "nightly", "100%", distances.near),
     Row("L2", "random 4x4 boards: plan replayed, parity, bound, neighbours", "nightly", "100%",
         distances.far),
     Row("L3", "every state of 5,000 Sokoban levels of up to 8x8 and three boxes and of 7,000 icy caves, against plain "
@@ -66,8 +63,6 @@ ROWS = (
     Row("L8", "simulators against plain-Python twins, in lockstep, for longer", "nightly", "bitwise equal",
         _tests("unit/puzzles")),
     Row("D2", "an evaluation by two processes at once", "nightly", "the bytes of one", _tests("unit/graph")),
-    Row("D3", "the same bytes whatever cwd, TZ, LANG, PYTHONHASHSEED and umask", "quick", "byte-identical",
-        determinism.environment),
     Row("D4", "g++ and clang, -O0 and -O3 -march=native, aarch64 and big-endian s390x", "nightly",
         "identical signatures", signature.platforms),
     Row("M1", "C++ tests of parsers, pictures, episodes, buffers and icy caves, fuzz corpus: ASan, UBSan and LSan",
