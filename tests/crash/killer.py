@@ -18,8 +18,7 @@ import time
 import traceback
 from collections import Counter
 
-from tests.crash.changes import content
-from tests.crash.trees import SMALL
+from tests.crash.changes import SMALL, content, differences
 
 from recommit.data.builder import build
 from recommit.storage import files, verified
@@ -86,7 +85,7 @@ def run(folder, files_=None, recipe=SMALL, **options):
 
 
 def child(call, number=0, seconds=0.0):
-    """The exit status of a call in a process of its own, which is sent a signal after so many seconds of processor
+    """The exit status of a call in a process of its own, which is sent a signal after ``seconds`` of processor
     time; and how many it has taken."""
     process = os.fork()
     if process == 0:
@@ -178,7 +177,7 @@ class Campaign:
         self.check(end, "undisturbed")
 
     def kill(self, count):
-        """So many times; how many it was."""
+        """``count`` times; how many it was."""
         seed = int(os.environ.get("RECOMMIT_KILLS_SEED", "0"))
         draw, kills = random.Random(seed), Counter()
         while kills.total() < count:
@@ -197,8 +196,7 @@ class Campaign:
         return kills.total()
 
     def check(self, end, where):
-        """It ended by itself: in the bytes of one that nobody disturbed. The next one begins from nothing."""
-        now = content(self.out)
-        others = [name for name in sorted(now.keys() | self.whole.keys()) if now.get(name) != self.whole.get(name)]
+        """It ended by itself: in the bytes of an undisturbed one. The next one begins from nothing."""
+        others = differences(self.out, self.whole)
         assert (end, others) == (0, []), f"{where}: ended with {end}, and these differ: {others}"
         shutil.rmtree(self.out)

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 
 import pytest
+from tests.crash.changes import SMALL, content, differences, findings
 from tests.crash.faults import Disk, Recording
 from tests.crash.killer import Failing
-from tests.crash.trees import SMALL, differences, findings, tree
 
 from recommit.data.builder import build
 from recommit.data.dataset import open_folder
@@ -23,7 +23,7 @@ TINY = SMALL.changed(difficulties=SMALL.difficulties[:1], count=12, validation=0
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "set"
     build(TINY, folder)
-    return tree(folder)
+    return content(folder)
 
 
 #: A disk that fails at operation number n, once and for ever: with what, and at every how many. All of them nightly.
@@ -223,7 +223,7 @@ def _build_in_child(folder):
         "\x00\xff garbage",
         f"{os.getpid()} - -\n",
     ],
-    ids=["empty", "number", "nobody", "elsewhere", "garbage", "ourselves"],
+    ids=["empty", "number", "no process", "elsewhere", "garbage", "ourselves"],
 )
 def test_stale_locks(tmp_path, text):
     (tmp_path / lock.NAME).write_text(text, "latin-1")
@@ -233,7 +233,7 @@ def test_stale_locks(tmp_path, text):
 
 
 class Clock:
-    """A clock that goes on only while somebody sleeps."""
+    """A clock that goes on in sleep alone."""
 
     def __init__(self):
         self.now = 0.0
@@ -262,4 +262,4 @@ def test_second_opinion_without_working_locks(tmp_path, monkeypatch, holder, bus
     else:
         with lock.Lock(tmp_path, patience=0.2):
             pass
-    assert clock.now <= 0.2 + 0.02, "nobody waits for longer than was asked for"
+    assert clock.now <= 0.2 + 0.02, "no wait is longer than was asked for"

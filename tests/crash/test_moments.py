@@ -1,5 +1,5 @@
-"""Training, evaluations, graphs and heads, killed at random moments again and again: in the end the bytes of a command
-that nobody disturbed."""
+"""Training, evaluations, graphs and heads, killed at random moments again and again: in the end the bytes of an
+undisturbed command."""
 
 from __future__ import annotations
 

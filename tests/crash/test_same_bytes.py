@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from tests.crash.trees import SMALL, differences, tree
+from tests.crash.changes import SMALL, content, differences
 
 import recommit
 import recommit.data
@@ -22,7 +22,7 @@ from recommit.storage import errors
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "set"
     build(SMALL, folder)
-    return tree(folder)
+    return content(folder)
 
 
 def test_order_of_shards(tmp_path, undisturbed, monkeypatch):
@@ -80,7 +80,7 @@ def test_another_world(tmp_path, undisturbed):
         subprocess.run(call, cwd=here, env={**os.environ, **world}, check=True, capture_output=True)
         assert not list(here.iterdir()), "the working directory was written to"
         assert differences(place / "set", undisturbed) == []
-        trees.append(tree(place))
+        trees.append(content(place))
     assert {name for name in trees[0] if len({each[name] for each in trees}) > 1} == {"planted"}
 
 

@@ -202,7 +202,7 @@ def reproduce(out, preset, gpus, engine="deepspeed"):
 
 
 def made(task, world):
-    """The report is there, and both runs were made by so many ranks."""
+    """The report is there, and both runs were made by ``world`` ranks."""
     assert [ranks(task / folder) for folder in ("sft", "family/adaptive-s7")] == [world, world]
     assert (task / "report.html").is_file()
 

@@ -1,5 +1,5 @@
 """T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks, activations computed again; a
-text that all states share, and a prompt with the picture first. What it saves, everybody loads.
+text that all states share, and a prompt with the picture first. What it saves, loads anywhere.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def optimal(distance, remaining, depths, action, look, farthest):
 
 
 def walks(distance, depth, farthest):
-    """{(where, executed)} of all sequences of so many steps; a step against the end stays, and the goal ends it."""
+    """{(where, executed)} of all sequences of ``depth`` steps; a step against the end stays, and the goal ends it."""
     result = {(distance, 0)}
     for _ in range(depth):
         moved = set()

@@ -72,7 +72,7 @@ ROWS = (
     Row("M2", "every C++ test under TSan, and 20 minutes of stress of pool, simulators and generators", "nightly",
         "zero, no suppressions", sanitizers.races),
     Row("M3", "every C++ case under valgrind's memcheck, ten seconds of CPU time each", "nightly",
-        "no read of what nobody wrote, nothing lost", sanitizers.memcheck),
+        "no read of unwritten memory, nothing lost", sanitizers.memcheck),
     Row("M6", "memory over 100,000 solved states and environments; Ctrl-C at 25 moments of each call", "nightly",
         "< 1 MB growth; within 600 units of effort",
         _tests("invariant/test_solver_process.py", "invariant/test_interrupt.py", "unit/envs")),
