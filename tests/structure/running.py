@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.invariant.global_state import libraries, watched
+from tests.invariant.test_global_state import libraries, watched
 from tests.structure.commands import ROOT, Command, Wrong, call, commands
 
 from recommit.cli import command_line
