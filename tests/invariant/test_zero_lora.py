@@ -193,36 +193,25 @@ def test_the_comparison_sees_a_rank_that_reads_anothers_rows(place):
     assert place.apart("one", "planted-rows") > 1e-4
 
 
-def loads(place, name):
-    policy, saved = CommitPolicy.from_pretrained(place.folder / name), place.weights(name)
-    held = {f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()}
-    held |= {f"decoder.{k}": v for k, v in policy.decoder.state_dict().items()}
-    assert all(torch.equal(value, saved[key]) for key, value in held.items())
-    assert [tuple(output.weight.shape) for output in policy.decoder.outputs] == [(4, 32), (4, 32)]
+def loads(place, count):
+    """All that was saved, but for what is planted; that of the nightly tier is more."""
+    names = [run.parent.name for run in sorted(place.folder.glob("*/checkpoints")) if "planted" not in run.parent.name]
+    assert len(names) >= count
+    for name in names:
+        policy, saved = CommitPolicy.from_pretrained(place.folder / name), place.weights(name)
+        held = {f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()}
+        held |= {f"decoder.{k}": v for k, v in policy.decoder.state_dict().items()}
+        assert all(torch.equal(value, saved[key]) for key, value in held.items()), name
+        assert [tuple(output.weight.shape) for output in policy.decoder.outputs] == [(4, 32), (4, 32)]
 
 
-SAVED = [
-    "one",
-    *(f"{kind}-{s}" for kind in ("sft", "rl") for s in STAGES),
-    "offload-3",
-]
-#: In the nightly tier.
-SAVED_TOO = [
-    *(f"{kind}-{s}" for kind in ("sft", "rl") for s in OTHERS),
-    *(name for name in BF16 if name != "offload-3"),
-    *("unequal", "no-states", "rl-of-3", "rl-of-bf16-3", "joint-2", "joint-3", "joint-rl-3"),
-]
-
-
-@pytest.mark.parametrize("name", SAVED)
-def test_what_is_saved_loads(place, name):
-    loads(place, name)
+def test_what_is_saved_loads(place):
+    loads(place, 5)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", SAVED_TOO)
-def test_what_else_is_saved_loads(more, name):
-    loads(more, name)
+def test_what_else_is_saved_loads(more):
+    loads(more, 25)
 
 
 def test_loading_sees_heads_that_were_not_gathered(place):
