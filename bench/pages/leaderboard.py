@@ -16,7 +16,7 @@ from bench.pages import blocks
 from recommit.data import held_out
 from recommit.evaluate.score import ScoreOptions, score, verify
 from recommit.policy import pretrained
-from recommit.results.grid import figure, number
+from recommit.results.table import figure, number
 from recommit.storage import files
 from recommit.storage.terminal_text import cell
 

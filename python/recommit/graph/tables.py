@@ -9,8 +9,8 @@ import numpy as np
 
 from recommit.graph.regret import CAUSES
 from recommit.prices import RATIOS
-from recommit.results.grid import Grid, figure, number, percent, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import Grid, figure, number, percent, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
