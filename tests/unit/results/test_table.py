@@ -55,10 +55,10 @@ def test_queries_do_not_depend_on_the_order_of_rows(seed, random):
     order = np.array(random.sample(range(len(rows)), len(rows)))
     mixed = chosen(rows, order)
     for column in ("solved", "actions"):
-        for number, own in enumerate((0, 1)):
+        for place_of_seed, own in enumerate((0, 1)):
             for place in range(6):
                 mine = (rows.agent == "a") & (rows.seed == own) & (rows.instance == place)
-                value = mixed.values("a", 5, column)[number, place]
+                value = mixed.values("a", 5, column)[place_of_seed, place]
                 assert value == pytest.approx(rows.measured[column][mine].mean())
         found, again = (each.difference("a", "b", 5, column) for each in (rows, mixed))
         assert vars(again) == pytest.approx(vars(found))
