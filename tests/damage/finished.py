@@ -18,7 +18,7 @@ import recommit
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, held_out
 from recommit.data.dataset import open_folder
-from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds, splits, transcripts
+from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, evaluation, seeds, transcripts
 from recommit.evaluate.agent_regret import SUFFIX
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import given_backbone, load_backbone
@@ -280,7 +280,7 @@ def _judged(results: Path, policy: str) -> str:
     test_set = held_out.name(held_out.fresh(BOARDS, 7, 4, ()).states)
     options = EvaluateOptions("grpo", results / "second", ("adaptive",), instances=4, fresh=7)
     try:
-        splits.judge(options, results / "second", test_set, {"grpo": policy})
+        evaluation.judge(options, results / "second", test_set, {"grpo": policy})
     except Damaged:
         raise
     except ValueError as refused:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recommit.data.dataset import open_folder as open
     from recommit.data.exports import export
     from recommit.data.labels import label
-    from recommit.data.loading import Feed, Mixture
+    from recommit.data.loading import Mixture
     from recommit.data.rows import DEPTHS, LabelledRows, Samples, expand, position_weights, sample_count
     from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.verification import verify
@@ -33,7 +33,6 @@ __all__ = [
     "DataSpec",
     "Dataset",
     "Difficulty",
-    "Feed",
     "LabelledRows",
     "Mixture",
     "Samples",
@@ -54,7 +53,7 @@ __getattr__, __dir__ = attach(
         "recommit.data.dataset": "Dataset open_folder:open",
         "recommit.data.exports": "export",
         "recommit.data.labels": "label",
-        "recommit.data.loading": "Feed Mixture",
+        "recommit.data.loading": "Mixture",
         "recommit.data.rows": "DEPTHS LabelledRows Samples expand position_weights sample_count",
         "recommit.data.spec": "DataSpec Difficulty",
         "recommit.data.verification": "verify",

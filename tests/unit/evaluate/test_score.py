@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from tests.reference.simulate import SlidingTwin
 from tests.refusals import refused
 
-from recommit.data import held_out
+from recommit.data import leaderboard_splits
 from recommit.evaluate import score as scoring
 from recommit.evaluate.score import ScoreOptions, score
 from recommit.storage import verified
@@ -51,7 +51,7 @@ def made(tmp_path_factory):
 
 def twin(commitments, budget, defect=False):
     """Solved, actions and observations of every level, in plain Python; and the return at the split's prices."""
-    split = held_out.read_frozen(NAME)
+    split = leaderboard_splits.read(NAME)
     rows = []
     for start, level in zip(split.starts, commitments, strict=True):
         board, rules, actions = bytearray(start.tobytes()), SlidingTwin(3, 3), 0
@@ -115,7 +115,7 @@ def test_a_file_of_commitments_scores_as_who_wrote_it(made, tmp_path):
 
 
 def test_models_can_be_asked_on_the_same_levels(tmp_path):
-    split = held_out.read_frozen(NAME)
+    split = leaderboard_splits.read(NAME)
     options = ZeroShotOptions("m", tmp_path, data=Path(NAME), endpoint="custom", instances=40)
     starts = ZeroShotSpec.of(options).starts()
     assert np.array_equal(starts.states, split.starts[:40])
@@ -143,7 +143,7 @@ def _sealed(record, split, better, budgets):
 def test_a_few_better_levels_are_not_what_the_agent_played(made, tmp_path):
     """Two of a hundred levels may be played otherwise on another processor, but not all of them for the better."""
     folder, record = made
-    split = held_out.read_frozen(NAME)
+    split = leaderboard_splits.read(NAME)
     again = {"agent": str(folder / "agent.py"), "run_code": True}
     assert _verified(_sealed(record, split, 4, (10,)), tmp_path, **again)
     with pytest.raises(ValueError, match=r"agent: expected a value of .* at K = 10, got"):
@@ -185,7 +185,7 @@ def test_the_leaderboard_says_what_its_records_say():
 def test_what_is_refused(made, tmp_path):
     """Records, agents and commitments of strangers; no file is run unasked."""
     folder, record = made
-    split, rest = held_out.read_frozen(NAME), [[]] * 1023
+    split, rest = leaderboard_splits.read(NAME), [[]] * 1023
     scored = lambda agent, **more: score(
         ScoreOptions(agent=str(agent), split=NAME, out=tmp_path / "r.json", run_code=True, **more)
     )

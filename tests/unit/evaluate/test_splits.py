@@ -15,7 +15,7 @@ from tests.unit.train import runs
 from recommit.cli import main
 from recommit.data import assignment, held_out
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.evaluate import splits
+from recommit.evaluate import evaluation
 from recommit.evaluate.options import EvaluateOptions
 from recommit.storage.errors import WrongDataSpec
 from recommit.train.config import SftConfig, parse
@@ -70,7 +70,7 @@ def test_a_share_that_training_has_is_noticed(monkeypatch):
 
 def test_choices_are_made_on_other_validation_instances_than_are_played():
     spec = EvaluateOptions("run", "out", ("fixed-4",), instances=9, validation=7, split="validation")
-    played, chosen = splits.played(spec, BOARDS).states, splits.chosen_on(spec, BOARDS)
+    played, chosen = evaluation.played(spec, BOARDS).states, evaluation.chosen_on(spec, BOARDS)
     assert (len(played), len(chosen)) == (9, 7)
     both = assignment.keys("sliding", np.concatenate([played, chosen]))
     assert assignment.belongs(both, "validation").all()
@@ -91,7 +91,9 @@ def test_more_instances_than_there_are_by_the_callers_name():
         "expected at most 1048576 of a split",
     )
     starts = lambda: held_out.starts(BOARDS, "train", 2_000_000, (), name="starts")
-    refused([(lambda: splits.played(spec, BOARDS), f"instances: {words}"), (starts, f"starts: {words}")], WrongDataSpec)
+    refused(
+        [(lambda: evaluation.played(spec, BOARDS), f"instances: {words}"), (starts, f"starts: {words}")], WrongDataSpec
+    )
 
 
 @pytest.fixture(scope="module")
