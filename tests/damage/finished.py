@@ -80,7 +80,6 @@ sft: evaluate ./sft --out ./new --agents fixed-4 PLAYED > new
 sft: train sft --recipe ./plan.yaml --data ./data --out ./sft --quiet > sft
 graph: graph show ./graph
 graph: graph score ./graph --rules fixed-2 --budget 2 --price-action 0 --quiet --out ./scores > scores
-graph: graph show ./graph --push a/b --hub ./hub > hub
 graph: graph build ./sft --out ./graph --every-state --features --device cpu --quiet > graph
 """
 PLAYED = ("--budgets", "3", "2", "--instances", "6", "--validation", "4", *FAST)
@@ -90,12 +89,10 @@ WRITING = {
     "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
     "data build": COMMANDS["data build"],
     "data export": ("data", "export", "./data", "--out", "./new"),
-    "data export to a hub": ("data", "export", "./data", "--push", "a/b", "--hub", "./new"),
 }
 WRITING_AT_NIGHT = {
     **COMMANDS,
     "graph score": ("graph", "score", "./graph", "--rules", "fixed-2", "--budget", "2", "--quiet", "--out", "./new"),
-    "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
     "report": ("report", "./eval", "--out", "./new/page.html"),
 }
 
@@ -127,9 +124,7 @@ evaluate ./several --task sokoban --agents adaptive fixed-2 confidence-least ora
 evaluate ./grpo --agents adaptive fixed-2 --fresh 7 --budgets 2 --instances 4 --validation 2 --device cpu \
   --out ./results/eval --quiet
 graph score ./graph --rules fixed-2 confidence-least --budget 2 --out ./scores --quiet
-graph show ./graph --push a/graph --hub ./hub
 data export ./rooms --out ./export
-data export ./data --push a/data --hub ./hub
 levels generate --task sokoban --size 6 --boxes 1 --length 4 20 --count 2 --out ./pictures/levels.txt
 report ./beside --out ./pictures/page.html
 """
@@ -294,9 +289,9 @@ def _columns(rows: Any) -> list[Any]:
 
 #: What reads a folder by its name, those of runs and of their parts aside.
 READERS: dict[str, Callable[[Path], Any]] = {
-    **dict.fromkeys(("data", "regions", "rooms", "hub/datasets/a/data"), _data),
+    **dict.fromkeys(("data", "regions", "rooms"), _data),
     **dict.fromkeys(("eval", "beside", "results/eval"), _evaluation),
-    **dict.fromkeys(("graph", "hub/datasets/a/graph"), _graph),
+    "graph": _graph,
     **dict.fromkeys(("world-model", "conditioned"), _policy),
     "zero-shot": _zero_shot,
 }

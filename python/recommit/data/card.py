@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 NAME = "README.md"
 
 
-def card(manifest: Manifest, repo: str = "") -> str:
-    """The text: a function of the manifest alone, and of the repository that it is pushed to."""
+def card(manifest: Manifest) -> str:
+    """The text: a function of the manifest alone."""
     spec = manifest.spec
     title = f"{spec.task} {', '.join(spec.difficulty_names)}: labelled commitments"
     parts = [
@@ -33,7 +33,6 @@ def card(manifest: Manifest, repo: str = "") -> str:
         _ABOUT,
         _splits(manifest),
         _columns(manifest.spec.task),
-        _back(repo),
         _USE,
     ]
     return "\n".join(part for part in parts if part) + _RECIPE.format(recipe=spec.to_json(), content=manifest.content)
@@ -43,14 +42,6 @@ def _header(manifest: Manifest, title: str) -> str:
     """The metadata that the Hub reads."""
     files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
     return _HEADER.format(title=title, task=manifest.spec.task, files="\n".join(files))
-
-
-def _back(repo: str) -> str:
-    """The line that loads it from where it was pushed to; nothing of a data set that was not pushed."""
-    if not repo:
-        return ""
-    line = f'data = recommit.data.open(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
-    return f"```python\n{line}\n```\n"
 
 
 def _splits(manifest: Manifest) -> str:

@@ -131,21 +131,7 @@ class ExportOptions:
     Args:
         folder: The data set.
         out: Where the files go.
-        push: Instead of --out: put the data set itself into this repository of a hub, OWNER/NAME, with a card that
-            loads it back. Nothing is sent without --send.
-        hub: With --push: a local folder that stands in for the hub.
-        send: With --push: upload it, with the login of huggingface_hub; a new repository is private, one that is
-            there stays as it is.
     """
 
     folder: Path
-    out: Path | None = None
-    push: str | None = None
-    hub: Path | None = None
-    send: bool = False
-
-    def __post_init__(self) -> None:
-        if (self.out is None) == (self.push is None):
-            raise WrongDataSpec(f"out: expected one of --out and --push, got --out {self.out} --push {self.push}")
-        if (self.hub or self.send) and self.push is None:
-            raise WrongDataSpec("push: expected OWNER/NAME beside --hub and --send, got none")
+    out: Path

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import recommit.data
-from recommit.cli import main
 from recommit.data import card, exports, rows
 from recommit.data.spec import DataSpec, Difficulty
 
@@ -107,17 +106,6 @@ def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypat
         first += len(part)
     assert first == len(content)
     assert min(content.count) < 8  # else nothing was padded
-
-
-def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    assert main(["data", "export", str(data.folder), "--push", "me/set", "--hub", str(tmp_path)]) == 0
-    place = tmp_path / "datasets" / "me" / "set"
-    card = huggingface_hub.DatasetCard.load(place / "README.md")
-    assert 'recommit.data.open(huggingface_hub.snapshot_download("me/set", repo_type="dataset"))' in card.text
-    assert [item["split"] for item in card.data.configs[0]["data_files"]] == ["train", "validation"]
-    assert card.data.license == "apache-2.0"
-    assert recommit.data.open(place).columns().sha256() == data.columns().sha256()
 
 
 def test_statistics(data):

@@ -12,7 +12,6 @@ from tests.unit.graph import cases
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
-from recommit.cli import main
 from recommit.data import parquet
 from recommit.graph import files
 from recommit.storage import errors, verified
@@ -48,14 +47,6 @@ def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
     rows = [(lambda other=other: cases.changed(graph, samples=other), words) for other in others]
     four = np.full_like(graph.samples, 4)
     refused([*rows, (lambda: cases.changed(graph, samples=four), "samples: expected numbers in 0..3, got 4")])
-
-
-def test_what_is_pushed_is_read_back(graph, tmp_path):
-    manifest = files.write(graph, tmp_path / "graph")
-    assert main(["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
-    place = tmp_path / "hub" / "datasets" / "me" / "graph"
-    assert files.content(files.read(place)) == manifest["content"]
-    assert manifest["content"] in (place / "README.md").read_text()
 
 
 def test_the_content_hash_knows_every_column(graph):
@@ -128,13 +119,3 @@ def test_columns_of_another_kind_are_refused(graph, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 20)
     monkeypatch.setattr(parquet.pq.ParquetFile, "read", pytest.fail)
     refused([(lambda: files.read(place), "expected at most 100 times its size, got")], errors.Damaged)
-
-
-def test_a_link_is_not_pushed(graph, tmp_path):
-    """It would send a file of whoever pushes."""
-    files.write(graph, tmp_path / "graph")
-    (tmp_path / "secret").write_text("mine")
-    (tmp_path / "graph" / "notes.txt").symlink_to(tmp_path / "secret")
-    words = ["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]
-    assert main(words) != 0
-    assert not (tmp_path / "hub").exists()

@@ -85,18 +85,14 @@ def show(options: ShowOptions, json: bool = False) -> None:
 
 
 def export(options: ExportOptions, json: bool = False) -> None:
-    """Write a data set, with pictures and messages, for other trainers; or put it on a hub.
+    """Write a data set, with pictures and messages, for other trainers.
 
     Args:
         json: Print JSON.
     """
-    if options.push is not None:
-        _push(options, options.push)
-        return
     from recommit.data.dataset import open_folder
     from recommit.data.exports import export as write
 
-    assert options.out is not None
     data = open_folder(options.folder, None)
     line = StatusLine(terminal_only=True)
 
@@ -109,18 +105,6 @@ def export(options: ExportOptions, json: bool = False) -> None:
         line.clear()
     written = {"folder": str(options.out), "files": len(names)}
     _answer(written if json else f"{options.out}: {len(names)} files")
-
-
-def _push(options: ExportOptions, repo: str) -> None:
-    from recommit.data.card import card
-    from recommit.data.dataset import open_folder
-    from recommit.data.verification import verify
-    from recommit.storage import hub
-
-    data = open_folder(options.folder, None)
-    verify(data)  # its card vouches for the figures
-    upload = hub.Upload(repo, "dataset", data.folder, {"README.md": card(data.manifest, repo)})
-    _answer(hub.push(upload, options.hub, options.send))
 
 
 def _answer(said: str | dict[str, Any]) -> None:
