@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import recommit.data
-from recommit.data import card, exports, rows
+from recommit.data import exports, rows
 from recommit.data.spec import DataSpec, Difficulty
 
 PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
@@ -106,17 +106,6 @@ def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypat
         first += len(part)
     assert first == len(content)
     assert min(content.count) < 8  # else nothing was padded
-
-
-def test_statistics(data):
-    found, content = card.describe(data), data.columns()
-    assert (found["rows"], found["dead"]) == (len(content), int(content.dead.sum()))
-    assert sum(found["kinds"].values()) == len(content)
-    assert sum(found["lengths"].values()) == 30
-    assert found["admissible"]["4"] == int((content.distance >= 4).sum())
-    assert sum(found["admissible"].values()) == found["samples"]
-    ties = rows.masks(content.optimal)[content.distance > 0].sum(axis=1)
-    assert found["optimal_actions"] == {str(n): int((ties == n).sum()) for n in sorted(set(ties.tolist()))}
 
 
 def test_looking_at_the_package_needs_no_extra():

@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 
 torch = pytest.importorskip("torch")
-from safetensors import safe_open
 from tests.unit.train.runs import plan_of
 
 from recommit.evaluate import EvaluateOptions, evaluate
 from recommit.policy import checkpoint
 from recommit.policy.config import DecoderConfig, LoraConfig
-from recommit.runs.directory import best_policy
 from recommit.train.grpo import trainer as run
 from recommit.train.sft import trainer as sft
 
@@ -67,10 +65,3 @@ def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
     assert [row["agent"] for row in rows] == list(AGENTS)
     assert len(loaded) == 2
     assert all(got == wanted and torch.bfloat16 in wanted.values() for got, wanted in loaded)
-
-
-def test_what_is_trained_is_saved_in_float32(warm):
-    for name in ("heads.safetensors", "adapter/adapter_model.safetensors"):
-        with safe_open(best_policy(warm) / name, "pt") as file:
-            found = {file.get_slice(tensor).get_dtype() for tensor in file.keys()}  # noqa: SIM118  (no mapping)
-        assert found == {"F32"}

@@ -77,25 +77,6 @@ def test_choices_are_made_on_other_validation_instances_than_are_played():
     assert len(np.unique(both)) == 16
 
 
-@pytest.mark.parametrize("split", ["train", "validation", "test"])
-@pytest.mark.parametrize("spec", [BOARDS, ROOMS])
-def test_there_are_as_many_as_are_asked_for(spec, split):
-    few, more = (held_out.starts(spec, split, count, ()).states for count in (9, 15))
-    assert (len(few), len(more)) == (9, 15)
-    assert np.array_equal(few, more[:9])
-
-
-def test_more_instances_than_there_are_by_the_callers_name():
-    spec, words = (
-        EvaluateOptions("run", "out", ("fixed-4",), instances=2_000_000),
-        "expected at most 1048576 of a split",
-    )
-    starts = lambda: held_out.starts(BOARDS, "train", 2_000_000, (), name="starts")
-    refused(
-        [(lambda: evaluation.played(spec, BOARDS), f"instances: {words}"), (starts, f"starts: {words}")], WrongDataSpec
-    )
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A policy of levels that are not few, as 2x3 boards are."""

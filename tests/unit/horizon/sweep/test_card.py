@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium")
-from tests.refusals import refused
 from tests.unit.horizon.sweep import toy, twin
 
 from recommit.horizon import Plans, Tail
@@ -60,24 +59,6 @@ def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None
     assert {name: rule["depth"] for name, rule in cards.chosen(rows, "success", 0.0).items()} == {"a": 3, "b": 4}
     assert cards.chosen(rows[:2], "success", 1.0)["a"]["depth"] == 2
     assert cards.chosen([rows[0], fixed(5, [0, 0], [0, 0], "a")], "success", 0.1)["a"]["depth"] == 5
-
-
-def test_a_summary_is_of_the_episodes(card: dict[str, Any]) -> None:
-    assert card["score"] == "success"
-    by_name = {each["name"]: each["outcomes"] for each in card["rows"]}
-    best = np.array(by_name[card["best_fixed"]]["success"], float)
-    for each in card["summary"]:
-        won, queries = (np.array(by_name[each["name"]][name], float) for name in ("success", "queries"))
-        assert each["score"] == [won.mean(), *intervals.wilson(won.mean(), len(won))]
-        assert each["queries"][0] == queries.mean()
-        assert each["queries_of_successes"] == (queries[won > 0].mean() if won.any() else None)
-        less = intervals.difference(won, best)
-        itself = each["name"] == card["best_fixed"]
-        assert each["minus_best_fixed"] == ([0.0] * 3 if itself else [less.mean, less.low, less.high])
-    points = [(each["score"][0], -each["queries"][0], each["frontier"]) for each in card["summary"]]
-    for score, fewer, frontier in points:
-        beaten = any(s >= score and f >= fewer and (s, f) != (score, fewer) for s, f, _ in points)
-        assert frontier != beaten
 
 
 def test_a_table_has_every_row_and_says_what_was_left_out(card: dict[str, Any]) -> None:
@@ -209,35 +190,3 @@ def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[s
         assert ("do not tell" in table.in_short(made)) == few
         spread = cards.difference(rows[0]["outcomes"], rows[1]["outcomes"], "success", 0.1)
         assert (spread.mean, spread.low) == pytest.approx((-0.2, -0.2 + low))
-
-
-def test_with_a_price_differences_are_of_what_is_left(card: dict[str, Any]) -> None:
-    rows = [
-        fixed(8, [True] * 5 + [False], [1] * 6, "deep"),
-        row("often", {"rule": "Consecutive"}, [True] * 6, [90] * 6),
-    ]
-    content = {**card, "score": "success", "rows": rows, "validation": rows, "horizon": 8}
-    free, priced = (cards.made({**content, "settings": {**card["settings"], "price": x}}) for x in (0.0, 0.01))
-    assert free["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6)
-    assert priced["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6 - 0.89)
-    assert "often" not in table.in_short(priced)
-    assert "less 0.01 for each query" in table.text(priced)
-    assert "for each query" not in table.text(free)
-
-
-def test_what_makes_no_card() -> None:
-    outcomes = {"success": [None, None], "total": [1.0, 2.0], "ticks": [1, 1], "queries": [1, 1]}
-    assert cards.score_kind([outcomes], "") == "return"
-    given = lambda **values: lambda: SweepOptions(out=Path(), **values)
-    refused(
-        [
-            (lambda: cards.score_kind([outcomes], "won"), "success: expected a key of info that the environment gives"),
-            (lambda: fixed_depths((2, 7), range(2, 7)), "depths: expected 2..6, which the chunks allow, got 7"),
-            (given(episodes=0), "episodes: expected at least 1, got 0"),
-            (given(latency=-1), "latency: expected at least 0, got -1"),
-            (given(env_kwargs="[1]"), "env_kwargs: expected a JSON object"),
-            (given(mode="wait"), "mode: expected hold or continue, got wait"),
-            (given(seed=2**31), "seed: expected seeds of all episodes below"),
-            (given(depths=(0,)), "depths: expected at least 1, got 0"),
-        ]
-    )
