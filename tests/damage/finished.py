@@ -88,7 +88,6 @@ LEVELS = ("--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "4", "
 WRITING = {
     "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
     "data build": COMMANDS["data build"],
-    "data export": ("data", "export", "./data", "--out", "./new"),
 }
 WRITING_AT_NIGHT = {
     **COMMANDS,
@@ -124,7 +123,6 @@ evaluate ./several --task sokoban --agents adaptive fixed-2 confidence-least ora
 evaluate ./grpo --agents adaptive fixed-2 --fresh 7 --budgets 2 --instances 4 --validation 2 --device cpu \
   --out ./results/eval --quiet
 graph score ./graph --rules fixed-2 confidence-least --budget 2 --out ./scores --quiet
-data export ./rooms --out ./export
 levels generate --task sokoban --size 6 --boxes 1 --length 4 20 --count 2 --out ./pictures/levels.txt
 report ./beside --out ./pictures/page.html
 """

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="no links and pipes in f
 #: What people and other programs read, and what the machine took: no digest, and no command reads it again.
 ELSEWHERE = re.compile(
     r"(.*/)?(README\.md|tables\.md|timing\.jsonl)|plan\.yaml|levels\.txt"
-    r"|(adapted|export|pictures|scores|joint/tensorboard)/.*"
+    r"|(adapted|pictures|scores|joint/tensorboard)/.*"
 )
 READING = {f"{each.area}: {each.name}": each for each in harness.reading()}
 SEED = int(os.environ.get("RECOMMIT_FLIPS_SEED", "0"))

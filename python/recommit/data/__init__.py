@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from recommit.lazy import attach
 
 if TYPE_CHECKING:
-    from recommit.data.builder import BuildProgress, build
+    from recommit.data.builder import build
     from recommit.data.dataset import Dataset
     from recommit.data.dataset import open_folder as open
-    from recommit.data.exports import export
     from recommit.data.labels import label
     from recommit.data.loading import Mixture
     from recommit.data.rows import DEPTHS, LabelledRows, Samples, expand, position_weights, sample_count
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEPTHS",
-    "BuildProgress",
     "DataError",
     "DataSpec",
     "Dataset",
@@ -38,7 +36,6 @@ __all__ = [
     "Samples",
     "build",
     "expand",
-    "export",
     "label",
     "open",
     "position_weights",
@@ -49,9 +46,8 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "recommit.data.builder": "BuildProgress build",
+        "recommit.data.builder": "build",
         "recommit.data.dataset": "Dataset open_folder:open",
-        "recommit.data.exports": "export",
         "recommit.data.labels": "label",
         "recommit.data.loading": "Mixture",
         "recommit.data.rows": "DEPTHS LabelledRows Samples expand position_weights sample_count",

@@ -154,30 +154,11 @@ def _counted(content: LabelledRows) -> dict[str, NDArray[Any]]:
 
 
 def text(statistics: dict[str, Any]) -> str:
-    """The statistics, to read."""
-    count = max(statistics["rows"], 1)
-    lengths = [int(length) for length in statistics["lengths"]]
-    height, width = statistics["size"]
-    first = (
-        f"{statistics['task']} {height}x{width}, {statistics['split']}: {statistics['rows']:,} rows of "
-        f"{statistics['instances']:,} instances, {statistics['samples']:,} (state, depth) samples"
-    )
-    lines = [
-        first,
-        f"{statistics['shards']} shards, {statistics['bytes']:,} bytes, {statistics['bytes_per_row']} per row",
-        f"content {statistics['content_sha256'][:16]}",
-        "kinds       " + ", ".join(f"{kind} {many:,}" for kind, many in statistics["kinds"].items()),
-        "admissible  " + ", ".join(f"depth {d}: {many / count:.1%}" for d, many in statistics["admissible"].items()),
-        "ties        " + ", ".join(f"{n} optimal: {many:,}" for n, many in statistics["optimal_actions"].items()),
-        f"dead        {statistics['dead']:,} rows ({statistics['dead'] / count:.1%})",
-    ]
-    if lengths:
-        lines.append(f"lengths     {min(lengths)}..{max(lengths)}, median {_median(statistics['lengths'])}")
-    if statistics["overlap"]:
-        lines.append(f"overlap     {overlap_text(statistics['overlap'])}")
-    return "\n".join(lines)
+    """The statistics, to read: a line for each, the counts of a histogram one after the other."""
+    return "\n".join(f"{name:<16} {_listed(value)}" for name, value in statistics.items() if value != {})
 
 
-def _median(histogram: dict[str, int]) -> int:
-    values, counts = list(map(int, histogram)), np.cumsum(list(histogram.values()))
-    return values[int(np.searchsorted(counts, counts[-1] / 2))]
+def _listed(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_listed(each)}" for name, each in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)

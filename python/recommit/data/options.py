@@ -122,16 +122,3 @@ class ShowOptions:
     def __post_init__(self) -> None:
         if self.labels and not self.verify:
             raise WrongDataSpec("labels: expected --verify beside it, got none")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportOptions:
-    """The export of a data set.
-
-    Args:
-        folder: The data set.
-        out: Where the files go.
-    """
-
-    folder: Path
-    out: Path

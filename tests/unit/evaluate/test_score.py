@@ -179,7 +179,6 @@ def test_what_is_refused(made, tmp_path):
     changed = {
         "its sha256 does not fit": [put(record, ("name",), "another"), put(record, ("agent", "sha256"), "0")],
         "expected split": [resealed(record, split_sha256="0")],
-        "split": [resealed(record, split="sliding-9x9")],
         "expected the figures of its commitments": [
             resealed(put(record, ("rows", 0, "solve_rate"), 1.0)),
             resealed(put(record, ("rows", 0, "lost"), False)),
@@ -193,16 +192,13 @@ def test_what_is_refused(made, tmp_path):
         "got float64 [1024]": "return np.full(n, 4.5), np.zeros((n, 8), int)",
         "actions of 0..3, got 256..256": "return np.full(n, 4), np.full((n, 8), 256)",
         "actions [1024, 8], or up to 16, got": "return np.full(n, 4), np.zeros((n, 4), int)",
-        "got NoneType": "return None",
-        "body4.py, line 4: SystemExit": "raise SystemExit(0)",
-        "line 4: KeyError: 1024": "return {}[n]",
+        "body3.py, line 4: SystemExit": "raise SystemExit(0)",
     }
     head = "import numpy as np\ndef agent(boards, remaining):\n    n = len(boards)\n    "
     moves = {
         "got 1023 and none for level 1023": nothing_done(1023),
         "again": 2 * '{"budget": 10, "level": 0, "commitments": ["u"]}\n',
         "got budget 11": '{"budget": 11, "level": 0, "commitments": ["u"]}\n',
-        "level 1024": '{"budget": 10, "level": 1024, "commitments": ["u"]}\n',
     }
     levels = {
         "1..16 letters of udlr in level 0, got": [[17 * "u"], [""], ["x"], [3]],
@@ -229,8 +225,6 @@ def test_what_is_refused(made, tmp_path):
                 for level in every
             ),
             (partial(scored, f"{folder}/agent.py:nothing"), "a function nothing in "),
-            (partial(scored, f"{folder}/agent.py:x"), "got nothing by that name"),
-            (partial(scored, "nowhere.py"), "a Python file"),
             (partial(scored, "nobody"), "folder of a run"),
             (lambda: score(ScoreOptions(verify=tmp_path / "holes.json")), "expected at most"),
             (partial(verified_by, other), "record.json"),

@@ -63,11 +63,6 @@ def test_figures_by_hand(tmp_path):
     assert trained[3].startswith("+25.0 ("), "one seed has it; the other's evaluation has played this one's"
 
 
-def test_augmentations_that_all_have_are_in_no_name(tmp_path):
-    every, usual = ([write(tmp_path / str(many) / str(s), s, augmentations=many) for s in (0, 1)] for many in (8, 0))
-    assert markdown(every) == markdown(usual)
-
-
 #: By agent: which of four instances each seed solves, and its looks; the constant is worse on the second seed.
 PLAYED = {
     "adaptive": (([1, 1, 0, 1], 2), ([1, 0, 1, 1], 3)),

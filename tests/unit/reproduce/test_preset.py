@@ -90,7 +90,7 @@ REFUSED = {
     "zero-shot --model m --base-url http://evil --out zs": "expected a command of data build, ",
     "sweep --env Evil-v0 --policy evil.py:make --out sweep": "expected a command of data build, ",
     "train all --recipe laptop-sliding --init sft --out family": "expected a command of data build, ",
-    "data export data --out x": "expected a command of data build, ",
+    "data show data": "expected a command of data build, ",
     f"{BUILD} --engine ray": "engine: expected no such flag",
     # places
     f"{SFT.replace('data data', 'data /etc')}": "data: expected a path inside the folder of the preset, got '/etc'",
