@@ -29,17 +29,6 @@ def test_each_state_is_planned_at_once(player):
     assert Scripted.asked - before == fresh.graph.planned.sum()
 
 
-def test_rows_hold_plans_and_probs(player):
-    rows = player.rows("adaptive", 5)
-    grids = player.graph.states[player.graph.nodes(player.starts[rows.instance[rows.turn == 0]])]
-    plans = player.policy.plan(player.task, grids, (8,))[2][:, 0]
-    held = rows.actions[rows.turn == 0]
-    assert ((held[:, None] >> np.arange(0, 16, 2, dtype=np.uint16)) & 3 == plans).all()
-    probs = (rows.depth_probs[:, None] >> (8 * (np.array(DEPTHS, np.uint64) - 1)).astype(np.uint64)) & np.uint64(255)
-    assert np.abs(probs.sum(axis=1).astype(int) - 255).max() <= 2
-    assert (np.array(DEPTHS)[probs.argmax(axis=1)] == rows.depth).mean() > 0.9, "but for ties by rounding"
-
-
 def test_the_solver_is_optimal_and_random_actions_are_not(player):
     rows = player.rows("solver", 5)
     played = metrics.episodes(rows, player.length, 5)

@@ -20,7 +20,6 @@ from recommit.graph.episodes import by_state, play
 from recommit.graph.graph import PLAN
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
-from recommit.horizon import Plans, rule_registry
 from recommit.prices import Prices, Setting
 
 BUDGET, PRICES = 4, Prices(0.013, 0.02)
@@ -179,26 +178,6 @@ def test_plans_are_where_they_can_matter_and_nowhere_else(bounded):
         matters = 0 < bounded.distance[node] <= PLAN * left
         assert bounded.planned[node] == matters, (node, left)
     assert len(first) == len(bounded)
-
-
-def test_sampled_rules_have_the_same_regret_in_both_ways(bounded):
-    scorer = score.GraphScorer(bounded, (Setting(BUDGET, PRICES),))
-    for name in ("sampled", "random"):
-        played = scorer.played(rule_registry.named(name), scorer.settings[0])
-        np.testing.assert_allclose(played.regret.sum(), played.total().sum(), atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["confidence-product", "confidence-entropy"])
-def test_thresholds_are_scores_of_plans_that_were_made(bounded, closed, name):
-    """Of the graph of every state as they are: only goals have no plan there."""
-    entry = rule_registry.named(name)
-    for graph in (bounded, closed):
-        kept = graph.planned | graph.goal
-        assert kept.all() == (graph is closed)
-        probs = np.where(graph.planned[:, None, None], graph.probs, np.float32(0.25))
-        expected = np.unique(entry.rule.thresholds(Plans(graph.plans[kept], probs[kept]), score.STEPS))
-        found = score.GraphScorer(graph, (Setting(BUDGET, PRICES),)).thresholds(entry)
-        assert np.array_equal(found, expected)
 
 
 def test_what_it_cannot_say_is_refused(bounded):

@@ -165,37 +165,6 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     assert cells(emergence, "middle")[1] == rate(f"fixed-1@{stages['middle'].policy}")
 
 
-def fixed_rows(rates, validation):
-    rows = zip(range(1, 9), rates, validation, strict=True)
-    return [
-        {
-            "agent": f"fixed-{depth}",
-            "budget": "tight",
-            "solve_rate": rate,
-            "actions_per_episode": 10.0 + depth,
-            "validation_solve_rate": other,
-        }
-        for depth, rate, other in rows
-    ]
-
-
-def test_the_best_fixed_depth_of_the_head_has_a_row_of_its_own(everything, monkeypatch):
-    found = FamilyResults([{"task": "sokoban", "agent": "adaptive", "budget": "x"}], everything[1].members)
-    rows = fixed_rows([0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.35], [0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.45])
-    monkeypatch.setattr(
-        FamilyResults, "kind", lambda _self, kind, budget: rows if (kind, budget) == ("RL", "tight") else []
-    )
-    monkeypatch.setattr(FamilyResults, "row", lambda *_: None)
-    table = text_of("main", found)
-    assert cells(table, "tight: RL best fixed")[:4] == ["fixed-6", "23.4", "90.0", "+66.6"]
-    within = cells(table, "tight: RL best fixed of h = 1, 2, 4, 8")
-    assert within == ["fixed-8", "18.8", "35.0", "+16.2", "29.0", "18.0", "-11.0"]
-    assert cells(table, "tight: SFT best fixed of h = 1, 2, 4, 8") == ["no run", "-", "-", "-", "-", "-", "-"]
-    assert cells(table, "loose: SFT best fixed of h = 1, 2, 4, 8")[1] == "34.4", (
-        "the paper's best of all is one of them"
-    )
-
-
 def without_gain(row):
     return {name: value for name, value in row.items() if not name.startswith("gain")}
 

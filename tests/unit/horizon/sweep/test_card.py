@@ -13,7 +13,7 @@ from tests.unit.horizon.sweep import toy, twin
 
 from recommit.horizon import Plans, Tail
 from recommit.horizon.plans import joined
-from recommit.horizon.sweep import SweepOptions, run, table, text
+from recommit.horizon.sweep import SweepOptions, run, table
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
 from recommit.horizon.sweep.run import Sweep
@@ -61,20 +61,6 @@ def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None
     assert cards.chosen([rows[0], fixed(5, [0, 0], [0, 0], "a")], "success", 0.1)["a"]["depth"] == 5
 
 
-def test_a_table_has_every_row_and_says_what_was_left_out(card: dict[str, Any]) -> None:
-    names = [each["name"] for each in card["rows"]]
-    assert names[6:] == ["consecutive", "repetition"]
-    left = ["confidence-product", "confidence-least", "confidence-entropy", "disagreement", "agreement"]
-    left += ["entropy-jump", "first-event"]
-    said = text(card, 2.5)
-    for words in (*names, f": {', '.join(left)}.", "2.5 ms", "latency 1, mode hold", "| of successes |"):
-        assert words in said
-    summary = [{**each, "queries_of_successes": None} for each in card["summary"]]
-    said = text({**card, "score": "return", "summary": summary})
-    assert "of successes" not in said
-    assert len({line.count("|") for line in said.splitlines() if line.startswith("|")}) == 1
-
-
 def advice(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> str:
     """The sentence of a card with these differences to the best fixed depth."""
     names = {depth: f"fixed-{depth}" for depth in differences}
@@ -119,11 +105,9 @@ OPEN = (
             {"agreement": ([0.1, 0.05, 0.15], 1), "repetition": ([0.2, 0.1, 0.3], 0)},
             f"{EXECUTE}; agreement is better by 10.0 (5.0 .. 15.0).",
         ),
-        ("success", {2: LEVEL[2]}, 2, {}, "The best fixed depth is 2 of 16."),
         ("success", {2: LEVEL[2], 4: [0.1, 0.02, 0.18]}, 2, {}, PICKED),
         ("success", FEW, 7, {}, OPEN),
         ("return", FAR, 1, {}, "whether depth 2 is worse by more than 50:"),  # 5 % of the range of the means
-        ("return", {**FAR, 2: [-10.0, -40.0, 40.0]}, 1, {}, "Execute 2 of 16 actions"),
         ("return", {1: FAR[1], 2: [-1.0, None, None]}, 1, {}, "do not tell whether depth 2"),
     ],
 )

@@ -217,18 +217,6 @@ def test_another_program_file_or_code_is_named(made: Made, monkeypatch: pytest.M
     (made.weights / "w.bin").write_bytes(b"weights")
 
 
-def test_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    """Only the last one would be in the card, and the others could change."""
-    paths = [tmp_path / name / "model.pt" for name in ("actor", "critic")]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text(path.parent.name)
-    with pytest.raises(ValueError, match=r"files: expected files of different names, got .*actor.* and .*critic"):
-        programs.tree(paths)
-    assert sorted(programs.tree([path.parent for path in paths])) == ["actor/model.pt", "critic/model.pt"]
-    assert sorted(programs.tree([paths[0], paths[0]])) == ["model.pt"]
-
-
 def test_the_command_rejects_other_programs_and_runs_none_that_a_card_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -268,20 +256,3 @@ def test_a_policy_that_draws_without_a_seed_is_told_why(thresholds: int, tmp_pat
     run(given, env=toy.make, policy=policy)
     with pytest.raises(Rejected, match="; a policy or an environment that draws without a seed cannot be verified"):
         verify(VerifyOptions(card=tmp_path, episodes=100), env=toy.make, policy=policy)
-
-
-def test_numbers_of_a_network_are_hashed() -> None:
-    torch = pytest.importorskip("torch")
-
-    class Holds:
-        def __init__(self) -> None:
-            torch.manual_seed(0)
-            self.net = torch.nn.Linear(2, 2, dtype=torch.bfloat16)
-
-    one, other = Holds(), Holds()
-    assert programs.state(one) == programs.state(other) is not None
-    with torch.no_grad():
-        other.net.bias[0] += 1
-    assert programs.state(one) != programs.state(other)
-    assert programs.state(one.net) is not None
-    assert programs.state(object()) is None
