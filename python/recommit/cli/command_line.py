@@ -48,7 +48,6 @@ VERBS = {
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data", ("folder",), *DATA),
-    "data export": Verb(data.export, "data --out parquet", ("folder",), *DATA),
     "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
     "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),

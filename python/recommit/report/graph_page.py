@@ -17,7 +17,7 @@ from recommit.report.by_distance import regret_by_distance
 from recommit.report.episodes import in_255ths, pack_episode
 from recommit.report.html import Html, asset, document, tag
 from recommit.report.page import Section
-from recommit.results.grid import Grid, number
+from recommit.results.table import Grid, number
 from recommit.storage import files
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from recommit.evaluate.options import split_words
 from recommit.evaluate.tables.table import FILE, FilledTable
 from recommit.report import reading
 from recommit.report.html import Html, joined, minus, tag, with_code
-from recommit.results.grid import DASH, Grid, ends, number, percent, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import DASH, Grid, ends, number, percent, spread
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
 
