@@ -23,7 +23,7 @@ PARTS = (
     "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
     "tests/unit/zero_shot/test_client.py::test_an_answer",
     "tests/unit/storage/test_hub.py",
-    "tests/unit/runs/test_rank_watchdog.py",
+    "tests/unit/runs/test_distributed.py",
     "tests/unit/cli/verbs/test_installation.py::test_it_names_what_is_there_and_what_is_missing",
 )
 #: What tests say that drive a browser, which looks for its maker's servers whatever it shows.

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import launch, preset
-from recommit.runs import rank_watchdog
-from recommit.runs.progress import Board, Interrupt, last_agent, last_step
+from recommit.runs.progress import TETHER, Board, Interrupt, last_agent, last_step
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
@@ -225,7 +224,7 @@ class _Running:
         #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
         self._tethered = not fleet.launches(job.words)
         words = fleet.command(slot, job.words)
-        tether = {rank_watchdog.TETHER: "1"} if self._tethered else {}
+        tether = {TETHER: "1"} if self._tethered else {}
         with os.fdopen(safe_open.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+#: Set for ranks whose stdin is the other end of a pipe that the command which launched them holds.
+TETHER = "RECOMMIT_TETHER"
+
+
 class Interrupt:
     """Ctrl-C and SIGTERM end a run after the step that is under way; a second Ctrl-C ends it at once."""
 
@@ -46,6 +50,24 @@ class Interrupt:
         if self.number and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.number = number
+
+
+def hold_tether() -> None:
+    """End with the command that launched this rank, if one did: it holds the other end of our stdin.
+
+    A byte from there means Ctrl-C, to whichever rank reads it: ranks agree after every step. Its end means the end, at
+    once. Signals to a group or to the launcher would not do: launchers kill ranks half a minute after a signal, too
+    early for a long step, and torchrun's ranks are in no group of ours.
+    """
+    if os.environ.get(TETHER):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+        threading.Thread(target=_obey, daemon=True).start()
+
+
+def _obey() -> None:
+    while os.read(0, 1):
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(128 + signal.SIGINT)
 
 
 class Progress:

@@ -26,7 +26,6 @@ from recommit.runs import distributed, process
 from recommit.runs.directory import PROFILE, RunDirectory
 from recommit.runs.process import profiled
 from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
-from recommit.runs.rank_watchdog import watched
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, replace
@@ -69,7 +68,7 @@ def opened_run(
     join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
     team = join(config.run.device)
     opened = RunDirectory(out, is_main_process=team.is_main_process)
-    with watched(team), given_backbone(backbone), opened as folder, Interrupt() as interrupt:
+    with given_backbone(backbone), opened as folder, Interrupt() as interrupt:
         yield team, folder, interrupt
 
 
