@@ -25,7 +25,7 @@ from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.reference import ReferencePolicy
 
 CONFIG = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
-FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
+FAMILIES = ("tiny", "tiny-qwen3-vl")
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
