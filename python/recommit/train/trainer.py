@@ -18,13 +18,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from torch.profiler import record_function
-
 from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
 from recommit.runs import distributed, process
-from recommit.runs.directory import PROFILE, RunDirectory
-from recommit.runs.process import profiled
+from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
@@ -189,25 +186,22 @@ class Trainer(ABC):
         )
         self.progress.say(self._introduction())
         self.meter = Meter(self.meter.steps)  # its clock begins here
-        watched = run.profile if self.team.is_main_process else 0
         try:
-            with profiled(watched, self.folder.folder / PROFILE, self.progress.say) as ended:
-                while self.state.step < self.config.optim.steps:
-                    states = self.state.states
-                    self.meter.add(self._step(), self.state.states - states)
-                    self._log_step()
-                    if self.state.step % self.steps_between_trims == 0:
-                        process.trim()
-                    due = self._due()
-                    if self.team.all_reduce_max(interrupt.number):
-                        self._save_checkpoint()
-                        self.progress.say(
-                            f"interrupted after step {self.state.step:,}; the same command goes on from there"
-                        )
-                        return 130
-                    if due:
-                        self._save_checkpoint()
-                    ended()
+            while self.state.step < self.config.optim.steps:
+                states = self.state.states
+                self.meter.add(self._step(), self.state.states - states)
+                self._log_step()
+                if self.state.step % self.steps_between_trims == 0:
+                    process.trim()
+                due = self._due()
+                if self.team.all_reduce_max(interrupt.number):
+                    self._save_checkpoint()
+                    self.progress.say(
+                        f"interrupted after step {self.state.step:,}; the same command goes on from there"
+                    )
+                    return 130
+                if due:
+                    self._save_checkpoint()
         finally:
             self.curves.close()
         if self.state.skipped:
@@ -259,8 +253,7 @@ class Trainer(ABC):
             return last  # weights that may not be finite are neither judged nor kept
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
-            with record_function("validation"):
-                found = validation.mean_over_sets({each.name: self._measure(each) for each in self.validation_tasks})
+            found = validation.mean_over_sets({each.name: self._measure(each) for each in self.validation_tasks})
             self.log.add({"step": self.state.step, "validation": found})
             self.curves.add(self.state.step, found, "validation")
             self.progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")

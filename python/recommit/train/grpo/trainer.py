@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
-from torch.profiler import record_function
 
 from recommit import rng
 from recommit.data.spec import set_names
@@ -211,16 +210,14 @@ class GrpoTrainer(Trainer):
     def _step(self) -> dict[str, Any]:
         """Every puzzle plays; then the policy learns from all of them."""
         step = self.state.step
-        with record_function("rollout"):
-            collected = [self.collect(puzzle, step) for puzzle in self.puzzles]
+        collected = [self.collect(puzzle, step) for puzzle in self.puzzles]
         batches = [batch for batch, _ in collected]
         if self.puzzles[1:]:
             self._refuse_empty(batches)
         self.state.states += sum(map(len, batches))
         if self.config.phase_at(step).head_only:
             batches = [batch.where(slice(0)) for batch in batches]
-        with record_function("update"):
-            measured, norms = self._learn(batches)
+        measured, norms = self._learn(batches)
         self.state.step += 1
         return {
             puzzle.name: self._line(signals, own, norms)
