@@ -231,20 +231,15 @@ class Trainer(ABC):
             **line,
         }
         pace = self.meter.pace()
-        tokens = pace["states_per_s"] * self.tokens
         self.log.add(values)
-        self.timing.add({"step": self.state.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
+        self.timing.add(
+            {
+                "step": self.state.step,
+                **pace,
+            }
+        )
         self.curves.add(self.state.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
-        self.progress.show(self.state.step, pace["states_per_s"], tokens, line["loss"])
-
-    @property
-    @abstractmethod
-    def tokens(self) -> float:
-        """Tokens that the language model reads per state, on average."""
-
-    def _times(self) -> dict[str, Any]:
-        """Times of the machine since the last line."""
-        return {}
+        self.progress.show(self.state.step, pace["states_per_s"], line["loss"])
 
     def _due(self) -> bool:
         """Validate if it is time to; is it time for a checkpoint?"""
