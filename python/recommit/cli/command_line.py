@@ -23,7 +23,7 @@ from recommit.cli.verbs.play import play
 from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.sweep import sweep, verify
 from recommit.cli.verbs.watch import watch
-from recommit.runs import rank_watchdog
+from recommit.runs.progress import hold_tether
 from recommit.storage import errors
 from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say, tell, unread
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        rank_watchdog.hold_tether()
+        hold_tether()
         with _process_as_before():
             status = _run(words)
         sys.stdout.flush()  # here, where a reader that has gone is no failure
