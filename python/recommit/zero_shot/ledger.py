@@ -6,7 +6,6 @@ The errors here end a request, an episode or a run; no message holds a key.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage.errors import Damaged, DataError
@@ -44,14 +43,6 @@ Tokens = tuple[int, int]
 QUESTION_TOKENS = 4096
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """Leave to send one request."""
-
-    number: int
-    reserved: Tokens
-
-
 class Ledger:
     """Shared by all workers. A request is sent only if all requests under way fit the caps together, each of them taken
     for as large as the largest so far. ``requests`` and ``tokens`` are the caps, None for no limit."""
@@ -62,79 +53,80 @@ class Ledger:
         self.most_requests, self.most_tokens, self.log, self.stop = requests, tokens, log, stop
         #: Requests sent, and tokens as the server counts them; where it did not say, the most they can have been.
         self.requests = self.tokens_in = self.tokens_out = 0
-        self._under_way: dict[int, Tokens] = {}
+        self._under_way = 0
         #: Of a question (0 until a server has said), and of an answer.
         self._largest = (0, answer_tokens)
         self._changed = threading.Condition()
 
+    @property
+    def reserved(self) -> Tokens:
+        """The most that a request is taken to cost."""
+        return self._largest[0] or QUESTION_TOKENS, self._largest[1]
+
     def restore(self, attempts: Iterable[dict[str, Any]], decisions: Iterable[dict[str, Any]]) -> None:
         """Count what earlier starts of the run have spent; a request without any end was lost in a kill, and costs."""
+        ended = 0
         try:
-            open_: dict[int, Tokens] = {}
             for record in attempts:
                 if record["event"] == "sent":
-                    open_[record["number"]] = _tokens(record["reserved"])
                     self.requests += 1
                 else:
-                    open_.pop(record["number"])
+                    ended += 1
                     self._charge(_tokens(record["charged"]))
             for record in decisions:
-                open_.pop(record["number"])
+                ended += 1
                 self._charge(_tokens(record["charged"]), record["tokens_in"], record["tokens_out"])
+            lost = _tokens([self.requests - ended] * 2)[0]
         except (KeyError, TypeError, ValueError):
             raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
-        for lost in open_.values():
-            self._charge(lost)
+        self._charge((lost * self.reserved[0], lost * self.reserved[1]))
 
-    def begin(self, record: dict[str, Any]) -> Ticket:
+    def begin(self, record: dict[str, Any]) -> None:
         """Reserve the most that a request can cost and write it down; waits while others may leave room."""
         with self._changed:
-            while (ticket := self.admit(record)) is None:
+            while not self.admit(record):
                 self._changed.wait(0.1)
-            return ticket
 
-    def admit(self, record: dict[str, Any]) -> Ticket | None:
-        """As ``begin``, but None instead of the wait."""
+    def admit(self, record: dict[str, Any]) -> bool:
+        """As ``begin``, but False instead of the wait."""
         with self._changed:
             if self.stop.is_set():
                 raise StopRequested("no request is made any more")
             if self.most_requests is not None and self.requests >= self.most_requests:
                 raise CapReached(f"max_requests: {self.most_requests:,} allowed, {self.requests:,} sent")
-            reserved = (self._largest[0] or QUESTION_TOKENS, self._largest[1])
             if self.most_tokens is not None:
-                wanted = sum(map(sum, (reserved, *self._under_way.values()))) + self.tokens_in + self.tokens_out
+                wanted = self.tokens_in + self.tokens_out + (self._under_way + 1) * sum(self.reserved)
                 if self._under_way and (wanted > self.most_tokens or self._must_wait()):
-                    return None
+                    return False
                 if wanted > self.most_tokens:
                     raise CapReached(
                         f"max_tokens: {self.most_tokens:,} allowed, the next request could make it {wanted:,}"
                     )
             self.requests += 1
-            ticket = Ticket(self.requests, reserved)
-            self._under_way[ticket.number] = reserved
-            self.log.add({"event": "sent", "number": ticket.number, **record, "reserved": list(reserved)})
-            return ticket
+            self._under_way += 1
+            self.log.add({"event": "sent", "number": self.requests, **record})
+            return True
 
     def _must_wait(self) -> bool:
         """Is the first answer to say how large a question is?"""
         return not self._largest[0]
 
-    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None) -> Tokens:
+    def answered(self, tokens_in: int | None, tokens_out: int | None) -> Tokens:
         """A request got its answer; what it is charged with. The decision's record keeps that."""
-        most_in, most_out = ticket.reserved
+        most_in, most_out = self.reserved
         charged = (most_in if tokens_in is None else tokens_in, most_out if tokens_out is None else tokens_out)
-        self._end(ticket, charged, tokens_in, tokens_out)
+        self._end(charged, tokens_in, tokens_out)
         return charged
 
-    def failed(self, ticket: Ticket, charged: bool, record: dict[str, Any]) -> None:
+    def failed(self, charged: bool, record: dict[str, Any]) -> None:
         """A request failed; ``charged`` if the model may have worked for it."""
-        tokens = ticket.reserved if charged else (0, 0)
-        self._end(ticket, tokens)
-        self.log.add({"event": "failed", "number": ticket.number, **record, "charged": list(tokens)})
+        tokens = self.reserved if charged else (0, 0)
+        self._end(tokens)
+        self.log.add({"event": "failed", **record, "charged": list(tokens)})
 
-    def _end(self, ticket: Ticket, charged: Tokens, *said: int | None) -> None:
+    def _end(self, charged: Tokens, *said: int | None) -> None:
         with self._changed:
-            del self._under_way[ticket.number]
+            self._under_way -= 1
             self._charge(charged, *said)
             self._changed.notify_all()
 

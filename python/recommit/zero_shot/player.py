@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Instances
     from recommit.storage.jsonl import JsonLines
+    from recommit.zero_shot.client import Completion
     from recommit.zero_shot.game import Observation
-    from recommit.zero_shot.messages import Completion
     from recommit.zero_shot.spec import ZeroShotSpec
 
 
