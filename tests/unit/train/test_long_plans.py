@@ -174,7 +174,7 @@ def test_a_match_is_played_and_kept(trained):
     assert about.fixed == tuple(range(1, 17))
     level = match.level(0)
     for depth in (0, 16):
-        played = match.episode(level, 3, depth)
+        played = match.episode(level, depth)
         assert {len(each.plan) for each in played.commitments} == {LENGTH}
         assert TASK.distance(np.stack(ends(level, played))).tolist() == list(played.distances)
         again = Played.unpacked(json.loads(json.dumps(played.packed())), len(DEPTHS))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from recommit.cli.boards import LevelOptions, check_place
 from recommit.cli.flags import WrongCall
-from recommit.cli.keys import with_keys
 from recommit.storage import files
 from recommit.storage.terminal_text import StatusLine, tell
 
@@ -55,7 +54,7 @@ class PlayOptions(LevelOptions):
 def play(options: PlayOptions) -> None:
     """Watch a policy play levels beside a fixed depth of its plans, or write down how it does."""
     from recommit.runs.process import configure_inference, preserved_torch_state, watching_threads
-    from recommit.watch.terminal import MatchGame
+    from recommit.watch.terminal import MatchGame, with_keys
 
     if options.out is not None:
         check_place(options.out)

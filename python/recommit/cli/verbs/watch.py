@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from recommit.cli.boards import check_place
-from recommit.cli.keys import with_keys
 from recommit.storage import files
 from recommit.storage.terminal_text import tell
 
@@ -19,7 +18,7 @@ def watch(recording: str = "", out: str = "") -> None:
         out: Write a page, .html, instead of showing the terminal (default: none).
     """
     from recommit.watch import recorded
-    from recommit.watch.terminal import MatchGame
+    from recommit.watch.terminal import MatchGame, with_keys
 
     values = recorded.read(recording or recorded.names()[0])
     if not out:
