@@ -14,7 +14,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING
 
 from recommit.cli.flags import POLICY, Verb, WrongCall
 from recommit.cli.verbs import data, graph, levels, stages
@@ -71,11 +71,6 @@ VERBS = {
 
 #: How alike a word must be to be suggested, of 1.
 ALIKE = 0.6
-COMPLETION = "--tyro-print-completion"
-OPTIONS = {
-    "--version, -V": "Print the version.",
-    COMPLETION: "Print what bash or zsh needs to complete all of this.",
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -125,12 +120,9 @@ def _run(words: list[str]) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     name = next((name for name in VERBS if words[: len(name.split())] == name.split()), None)
-    if name is None and words[:1] != [COMPLETION]:
+    if name is None:
         return _usage(words)
     try:
-        if name is None:
-            _complete(words)
-            return DONE
         return VERBS[name].run(words[len(name.split()) :], f"recommit {name}") or DONE
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else WRONG_CALL if stop.code else DONE
@@ -157,7 +149,7 @@ def _list(first: str) -> str:
     head = f"{first} VERB" if first else "VERB"
     lines = [f"usage: recommit {head} [options]; recommit {head} --help says more", ""]
     lines += [f"  {verb:<18}{VERBS[verb].about.split(chr(10))[0]}" for verb in listed]
-    lines += [] if first else [f"  {option:<18} {about}" for option, about in OPTIONS.items()]
+    lines += [] if first else [f"  {'--version, -V':<18}Print the version."]
     return "\n".join(lines)
 
 
@@ -171,30 +163,6 @@ def _suggestion(words: list[str]) -> str:
         if near := get_close_matches(attempt, [*VERBS, "--version", "--help"], n=1, cutoff=ALIKE):
             return f"; did you mean recommit {near[0]}?"
     return ""
-
-
-def _complete(words: list[str]) -> None:
-    """Let tyro print what a shell needs, for all verbs together; ends the process."""
-    import tyro
-
-    if words[1:] not in (["bash"], ["zsh"]):
-        raise WrongCall(f"{COMPLETION}: expected bash or zsh behind it, got {' '.join(words[1:]) or 'nothing'}")
-
-    def parser(name: str, constructor: Any, about: str = "") -> Any:
-        return Annotated[Any, tyro.conf.subcommand(name=name, constructor=constructor, description=about)]
-
-    groups: dict[str, list[Any]] = {}
-    for name, verb in VERBS.items():
-        first, _, second = name.partition(" ")
-        if second and first in VERBS:
-            continue  # tyro has no parser with flags and verbs of its own
-        groups.setdefault(first, []).append(parser(second or first, verb.shown(), verb.about))
-    kinds = [
-        each[0] if first in VERBS else parser(first, Union[tuple(each)])  # noqa: UP007  (made of a list)
-        for first, each in groups.items()
-    ]
-    whole: Any = Union[tuple(kinds)]  # noqa: UP007
-    tyro.cli(whole, prog="recommit", args=words, config=(tyro.conf.FlagCreatePairsOff,))
 
 
 def _fail(message: str, status: int) -> int:

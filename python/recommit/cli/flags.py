@@ -28,8 +28,6 @@ _PLACE = (
     "Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that is neither in the "
     "policy's folder nor one that recommit lists: no file may name it."
 )
-#: What a flag expects that may be left out.
-_WORDS = {int: "a whole number", float: "a number"}
 
 
 class WrongCall(ValueError):
@@ -155,31 +153,7 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
         metavar = f"[{metavar}]"
     silent = "" if default is None or default in ((), "") else None
     shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
-    if unset and (names or kind in _WORDS):
-        hint = Annotated[hint, _or_none(kind, names, str(metavar))]
     return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
-
-
-def _or_none(kind: Any, names: tuple[str, ...], metavar: str) -> Any:
-    """One of these words, or a number, or None where the flag is not given: no word stands for None."""
-    import tyro
-
-    def read(words: list[str]) -> Any:
-        if names:
-            return words[0]
-        try:
-            return kind(words[0])
-        except ValueError:
-            raise ValueError(f"expected {_WORDS[kind]}, got {words[0]}") from None
-
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar=metavar,
-        instance_from_str=read,
-        is_instance=lambda value: value is None or (value in names if names else isinstance(value, kind)),
-        str_from_instance=lambda value: [str(value)],
-        choices=names or None,
-    )
 
 
 def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:

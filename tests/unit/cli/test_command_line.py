@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -125,24 +124,3 @@ def test_interrupted_is_130(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert said == f"recommit: interrupted; nothing was written to {tmp_path / 'x'}"
     assert list(tmp_path.iterdir()) == []
-
-
-#: Line -> words that bash offers; the last word is what has been typed of it.
-LINES = {
-    "recommit eva": ["evaluate"],
-    "recommit train sft --rec": ["--recipe"],
-    "recommit levels check levels.txt --in": ["--index"],
-    "recommit solve --task s": ["sliding", "sokoban"],
-}
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_a_shell_completes_verbs_flags_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["--tyro-print-completion", "bash"]) == 0
-    calls = [
-        f"COMP_WORDS=({line}); COMP_CWORD={line.count(' ')}; COMPREPLY=(); _tyro_recommit; echo ${{COMPREPLY[*]}}"
-        for line in LINES
-    ]
-    script = "\n".join([capsys.readouterr().out, *calls])
-    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert [sorted(line.split()) for line in ran.stdout.splitlines()] == list(LINES.values())
