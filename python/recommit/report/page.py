@@ -188,9 +188,5 @@ def _regret(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
     if not every:
         return []
     note = f"Exact, under the {folder.widest} budget; {sections.prices(folder)}. {CAUSES}"
-    return [tag("p", note, class_="quiet"), *regret_parts(every, drawn)]
-
-
-def regret_parts(every: list[by_distance.RegretByDistance], drawn: list[ReportFigure]) -> list[Html]:
-    """The totals in words, and the figure."""
-    return [*(tag("p", str(one), class_="quiet") for one in every), shown(figures.regret(every), drawn)]
+    totals = (tag("p", str(one), class_="quiet") for one in every)
+    return [tag("p", note, class_="quiet"), *totals, shown(figures.regret(every), drawn)]

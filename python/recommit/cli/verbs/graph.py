@@ -52,7 +52,6 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     from recommit.graph import decomposition, files, tables
     from recommit.graph import score as scoring
     from recommit.graph.score import GraphScorer
-    from recommit.report import graph_page
     from recommit.storage import files as disk
     from recommit.storage.ownership import refuse_foreign
 
@@ -76,9 +75,6 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         scores = json_module.dumps(value, indent=2, allow_nan=False) + "\n"
         disk.replace(disk.Files(), options.out / "scores.json", scores.encode())
         disk.replace(disk.Files(), options.out / "scores.md", text.encode())
-        about = tables.about(graph, files.describe(graph))
-        title = f"Commitments of {options.graph.name}"
-        graph_page.write(scorer, rows, entries, about, options.out / "page.html", title)
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
 
