@@ -216,34 +216,6 @@ def _columns(
         bar.set_alpha(opacity)
 
 
-def depth_means(every: Sequence[DepthCounts]) -> ReportFigure:
-    """Mean depth by distance, with 95 % intervals; a control that ignores the state is flat."""
-    series, deepest = [], max((one.counts.shape[1] for one in every), default=PLAN_LENGTH)
-    for one in every:
-        rows = [r for r in range(len(one.counts)) if one.total[r] >= FEW]
-        middle = [r * one.width + (one.width + 1) / 2 for r in rows]
-        values = [one.mean(r) for r in rows]
-        series.append((one.agent, middle, values))
-
-    def draw() -> Figure:
-        figure = plotting.figure(4.6, 3.5)
-        axes = figure.subplots()
-        for number, (agent, xs, values) in enumerate(series):
-            means, halves = np.array(values or np.zeros((0, 2))).reshape(-1, 2).T
-            look: dict[str, Any] = {"color": COLOURS[agent.role], "lw": 2.4 if agent.role == "first" else 1.6}
-            axes.plot(xs, means, ls=DASHES[number % 4], label=plain(agent.brief), **look)
-            low, high = np.maximum(means - halves, 1), np.minimum(means + halves, deepest)
-            axes.fill_between(xs, low, high, color=COLOURS[agent.role], alpha=0.16, lw=0)
-        axes.set(xlabel="exact distance to the goal", ylabel="mean depth")
-        axes.set(ylim=(0.5, deepest + 0.5), yticks=range(1, deepest + 1))
-        figure.legend(loc="outside lower center", ncols=3)
-        return figure
-
-    head = ("agent", "distance", "mean depth", "95 %, half")
-    content = [(agent.label, x, *pair) for agent, xs, pairs in series for x, pair in zip(xs, pairs, strict=True)]
-    return _made("depth-means", "Mean depth by distance to the goal", draw, head, content)
-
-
 def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
     """Regret by distance, coloured by its cause: a panel per agent, all to the same scale."""
     head = ("agent", "distance", *CAUSES)

@@ -69,7 +69,7 @@ SECTIONS = {
     "depth": Section(
         "Depth and distance",
         "A policy that uses its depth well commits far where it is sure and little where it is not; the control takes "
-        "the same depths whatever the state, so it is flat. Bars of fewer than ten decisions are pale.",
+        "the same depths whatever the state, so its bars are alike. Bars of fewer than ten decisions are pale.",
         "Depths",
     ),
     "regret": Section(
@@ -179,8 +179,7 @@ def _depths(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
         return []
     dead = ", ".join(f"{one.agent.words} {one.dead}" for one in counts if one.dead)
     text = f"Under the {folder.widest} budget." + (f" Left out, in unsolvable states: {dead}." if dead else "")
-    figures_ = shown(figures.depth_histogram(counts), drawn), shown(figures.depth_means(counts), drawn)
-    return [tag("p", text, class_="quiet"), tag("div", *figures_, class_="grid wide-first")]
+    return [tag("p", text, class_="quiet"), shown(figures.depth_histogram(counts), drawn)]
 
 
 def _regret(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
