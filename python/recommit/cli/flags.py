@@ -56,19 +56,9 @@ class Verb:
     def options(self) -> type[Any] | None:
         return get_type_hints(self.function).get("options")
 
-    @property
-    def complete(self) -> bool:
-        """True if it can be called without any argument."""
-        options = self.options
-        switches = list(inspect.signature(self.function).parameters.values())[bool(options) :]
-        of_options = all(each.default is not MISSING for each in (fields(options) if options else ()))
-        return of_options and all(each.default is not each.empty for each in switches)
-
     def run(self, words: Sequence[str], prog: str) -> int | None:
         """Parse the words and call the function. Missing packages are named all at once, before any work."""
-        if not words and self.complete:
-            return self.bound()()
-        if is_missing("tyro") and self.options is None:
+        if self.options is None and (not words or is_missing("tyro")):
             return self.bound(**self._plainly(words, prog))()
         plays = any(word.partition("=")[0] == "--agent" for word in words) and "solver" not in words
         extra, needs = POLICY if plays else (self.extra, self.needs)
@@ -92,7 +82,7 @@ class Verb:
             return ready()
 
     def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
-        """Parse the switches of a verb without a dataclass by argparse, where tyro is missing."""
+        """Parse the switches of a verb without a dataclass by argparse: tyro may be missing, and takes its time."""
         parser = ArgumentParser(prog, description=self.about, formatter_class=RawDescriptionHelpFormatter)
         said = dict(re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(self.function) or ""))
         for name, each in inspect.signature(self.function).parameters.items():

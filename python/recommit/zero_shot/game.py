@@ -22,7 +22,7 @@ from recommit.policy.prompt import read_prompt
 from recommit.prices import Prices
 from recommit.puzzles import levels
 from recommit.puzzles.frames import encode_png
-from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
+from recommit.puzzles.solutions import UNSOLVABLE
 from recommit.zero_shot import parser
 from recommit.zero_shot.parser import AnswerOutcome, Commitment
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.puzzles.solutions import Limits
 
     State = NDArray[np.uint8]
 
@@ -112,7 +111,6 @@ class Game:
         cell: int = CELL,
         moves: str = MOVES[0],
         prices: Prices | None = None,
-        limit: Limits | None = None,
     ) -> None:
         if budget < 1:
             raise ValueError(f"budget: expected at least 1, got {budget}")
@@ -121,8 +119,6 @@ class Game:
         self.prompts = prompts(task.task, moves, view)
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
         self.turned = int(moves != MOVES[0])
-        #: What the distance of one state may cost; hard boards can take minutes, and a player needs none.
-        self.limit = limit
         self.state: State = task.check(np.ascontiguousarray(state)[None])[0]
         self.solved = bool(task.is_solved(self.state[None], threads=1)[0])
         self.steps: list[Step] = []
@@ -141,8 +137,7 @@ class Game:
 
     @property
     def distance(self) -> int:
-        """Exact number of actions to the goal, ``UNSOLVABLE`` where there is no way, ``UNKNOWN`` where the limit was
-        hit."""
+        """Exact number of actions to the goal, ``UNSOLVABLE`` where there is no way."""
         return self.distances[-1]
 
     @property
@@ -150,7 +145,7 @@ class Game:
         """Distances of the start and of the state after each decision."""
         fresh = np.stack(self._trail[len(self._distances) :]) if len(self._distances) < len(self._trail) else None
         if fresh is not None:
-            self._distances += self.task.distance(fresh, self.limit, threads=1).tolist()
+            self._distances += self.task.distance(fresh, threads=1).tolist()
         return list(self._distances)
 
     @property
@@ -221,8 +216,8 @@ class Game:
     def optimal(self) -> Commitment | None:
         """A commitment of optimal play: the next eight actions, or the least depth that ends at the goal.
 
-        None where the game is solved, where it cannot be solved or where the limit was hit. A commitment ends at the
-        goal, so what fills its last places is never carried out.
+        None where the game is solved or cannot be solved. A commitment ends at the goal, so what fills its last places
+        is never carried out.
         """
         if self.distance <= 0:
             return None
@@ -233,8 +228,7 @@ class Game:
     def regrets(self) -> list[float]:
         """What each decision gave away against optimal play, in solved games and at this game's prices.
 
-        Their sum is the value of the start, less that of the state at the end, plus what was paid. NaN where the limit
-        was hit.
+        Their sum is the value of the start, less that of the state at the end, plus what was paid.
         """
         distance = np.array(self.distances)
         value = solver_values(distance, parser.DEPTHS, self.budget, self.prices)
@@ -242,7 +236,6 @@ class Game:
         remaining = self.budget - np.arange(len(self.steps))
         row = np.arange(len(self.steps))
         lost = value[remaining, row] - (value[remaining - 1, row + 1] - self.prices.cost(executed))
-        lost[(distance[:-1] == UNKNOWN) | (distance[1:] == UNKNOWN)] = np.nan
         result: list[float] = lost.tolist()
         return result
 
@@ -261,7 +254,5 @@ class Game:
 
 
 def spl(length: int, executed: int, solved: bool) -> float:
-    """Success weighted by the share of necessary actions; NaN where their number is unknown."""
-    if length == UNKNOWN:
-        return float("nan") if solved else 0.0
+    """Success weighted by the share of necessary actions."""
     return length / max(executed, length, 1) if solved else 0.0

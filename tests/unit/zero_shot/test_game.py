@@ -11,7 +11,6 @@ from tests.refusals import refused
 import recommit
 from recommit.prices import Prices
 from recommit.puzzles.registry import TASKS
-from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.zero_shot.game import Game, spl
 from recommit.zero_shot.parser import ACTIONS
 
@@ -28,20 +27,6 @@ def start(task):
 
 def game(task="sliding", budget=10, **how):
     return Game(PUZZLES[task], start(task), budget, **how)
-
-
-def test_distances_cost_no_more_than_a_limit():
-    """Of a board that no table knows: nobody claims anything, and the game goes on."""
-    big = recommit.Sliding(5)
-    board = big.generate(1, seed=3, generator="uniform").states[0]
-    played = Game(big, board, 2, limit=Limits(nodes=1000))
-    played.commit(["up"])
-    played.commit(["left"])
-    assert (played.distances, played.optimal()) == ([UNKNOWN] * 3, None)
-    score = played.score()
-    assert (score.lost, score.spl, score.decisions) == (False, 0.0, 2)
-    assert np.isnan(score.regret)
-    assert np.isnan(spl(UNKNOWN, 3, True))
 
 
 @pytest.mark.parametrize("task", TASKS)
