@@ -12,7 +12,6 @@ import re
 import shlex
 import sys
 from contextlib import ExitStack, contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,9 +67,6 @@ VERBS = {
     "bench": Verb(bench, "--signature"),
     "doctor": Verb(doctor, ""),
 }
-
-#: How alike a word must be to be suggested, of 1.
-ALIKE = 0.6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,7 +131,7 @@ def _usage(words: list[str]) -> int:
     if rest in (["--help"], ["-h"]) or not rest:
         tell(text)
         return DONE if rest else WRONG_CALL
-    return _fail(f"unknown command: {' '.join(words)}{_suggestion(words) or f'{chr(10)}{text}'}", WRONG_CALL)
+    return _fail(f"unknown command: {' '.join(words)}\n{text}", WRONG_CALL)
 
 
 def _group(words: list[str]) -> list[str]:
@@ -151,18 +147,6 @@ def _list(first: str) -> str:
     lines += [f"  {verb:<18}{VERBS[verb].about.split(chr(10))[0]}" for verb in listed]
     lines += [] if first else [f"  {'--version, -V':<18}Print the version."]
     return "\n".join(lines)
-
-
-def _suggestion(words: list[str]) -> str:
-    """A question that names the nearest verb, or nothing where none is near."""
-    typed = [word for word in words if not word.startswith("-")][:2]
-    if seconds := [verb.split()[1] for verb in _group(words)]:
-        near = get_close_matches(typed[-1], seconds, n=1, cutoff=ALIKE)
-        return f"; did you mean recommit {words[0]} {near[0]}?" if near else ""
-    for attempt in [" ".join(typed), *typed[:1]] if typed else words[:1]:
-        if near := get_close_matches(attempt, [*VERBS, "--version", "--help"], n=1, cutoff=ALIKE):
-            return f"; did you mean recommit {near[0]}?"
-    return ""
 
 
 def _fail(message: str, status: int) -> int:

@@ -24,24 +24,6 @@ def test_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"recommit {recommit.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "suggested"),
-    [
-        ("evalute run", "recommit evaluate?"),
-        ("level generate", "recommit levels generate?"),
-        ("train stf --out x", "recommit train sft?"),
-        ("--verison", "recommit --version?"),
-        ("solev", "recommit solve?"),
-    ],
-)
-def test_a_mistyped_verb_gets_a_suggestion_alone(
-    words: str, suggested: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command_line.main(words.split()) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith(f"did you mean {suggested}")
-
-
 @pytest.mark.parametrize("words", [["help"], ["help", "solve"], ["help", "train"], ["help", "train", "sft"]])
 def test_help_may_be_a_word(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(words) == 0
