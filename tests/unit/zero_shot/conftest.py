@@ -8,8 +8,7 @@ from tests.unit.zero_shot import servers
 from tests.waiting import HANG
 
 from recommit.zero_shot import client, transport
-from recommit.zero_shot.client import Client, Server
-from recommit.zero_shot.ledger import Ledger
+from recommit.zero_shot.client import Client, Ledger, Server
 from recommit.zero_shot.options import ENDPOINTS, ZeroShotOptions
 from recommit.zero_shot.transport import Address, Key
 

@@ -16,8 +16,8 @@ from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, si
 from tests.waiting import HANG
 
 from recommit.zero_shot import client, transport
+from recommit.zero_shot.client import GaveUp, StopRequested
 from recommit.zero_shot.game import Observation
-from recommit.zero_shot.ledger import GaveUp, StopRequested
 from recommit.zero_shot.options import ENDPOINTS, MODELS, ZeroShotOptions
 from recommit.zero_shot.transport import LONGEST_WAIT, Address, Key, retry_after
 

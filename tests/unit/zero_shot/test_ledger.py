@@ -11,7 +11,7 @@ from tests.unit.zero_shot.conftest import Kept
 from tests.waiting import until
 
 from recommit.storage.errors import Damaged
-from recommit.zero_shot.ledger import QUESTION_TOKENS, CapReached, Ledger, StopRequested
+from recommit.zero_shot.client import QUESTION_TOKENS, CapReached, Ledger, StopRequested
 
 #: What one question and its answer take, where the ledger was never told.
 LARGE = (60_000, 100)

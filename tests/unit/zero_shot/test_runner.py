@@ -232,9 +232,8 @@ def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
 
 def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart(tmp_path):
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.zero_shot import summary
     from recommit.zero_shot.options import ZeroShotOptions
-    from recommit.zero_shot.player import Episode
+    from recommit.zero_shot.runner import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 
     recipe = DataSpec("sokoban", (6, 6), (Difficulty((4, 12), 1),), count=1, test=40, disjoint="layouts")
@@ -243,7 +242,7 @@ def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart(tmp_path):
     starts = plan.starts()
     assert 5 < len(set(starts.rooms.tolist())) < 40
     finished = [Episode(i, starts.ids[i], int(starts.length[i]), finished=i != 3) for i in range(40)]
-    row = summary.rows(plan, finished, starts.rooms)[0]
+    row = runner.summary_rows(plan, finished, starts.rooms)[0]
     sizes = np.bincount(np.delete(starts.rooms, 3))
     assert (row["solve_low"], row["solve_high"]) == pytest.approx(wilson(0, 39**2 / (sizes @ sizes)))
-    assert row["solve_high"] > summary.rows(plan, finished)[0]["solve_high"]
+    assert row["solve_high"] > runner.summary_rows(plan, finished)[0]["solve_high"]

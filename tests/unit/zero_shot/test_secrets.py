@@ -16,9 +16,8 @@ from tests.unit.zero_shot.servers import answer, chat, hang_up, reply, silence
 from tests.waiting import HANG, until
 
 from recommit.zero_shot import transport
-from recommit.zero_shot.client import clean
+from recommit.zero_shot.client import ZeroShotError, clean
 from recommit.zero_shot.game import Observation
-from recommit.zero_shot.ledger import ZeroShotError
 from recommit.zero_shot.transport import HIDDEN, Key
 
 ECHO = f"your key is {CANARY}, Bearer {CANARY}"
