@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 from recommit.cli.flags import POLICY, Verb, WrongCall
 from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.installation import EXTRAS, bench, doctor
-from recommit.cli.verbs.play import play
+from recommit.cli.verbs.play import play, watch
 from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.sweep import sweep, verify
-from recommit.cli.verbs.watch import watch
 from recommit.runs import rank_watchdog
 from recommit.storage import errors
 from recommit.storage.recipe_text import brief
@@ -42,7 +41,7 @@ VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt", ("file",)),
     "solve": Verb(levels.solve, "levels.txt", ("file",)),
-    "play": Verb(play, "--agent sliding-3x3", ("file",), "cli", (), True),
+    "play": Verb(play, "--agent sliding-3x3", ("file",), *READER),
     "watch": Verb(watch, "", ("recording",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),

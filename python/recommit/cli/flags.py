@@ -60,10 +60,8 @@ class Verb:
         """Parse the words and call the function. Missing packages are named all at once, before any work."""
         if self.options is None and (not words or is_missing("tyro")):
             return self.bound(**self._plainly(words, prog))()
-        plays = any(word.partition("=")[0] == "--agent" for word in words) and "solver" not in words
-        extra, needs = POLICY if plays else (self.extra, self.needs)
         if is_missing("tyro"):
-            refuse_missing(extra, "tyro", *needs)
+            refuse_missing(self.extra, "tyro", *self.needs)
         import tyro
 
         shown = self.shown()
@@ -73,7 +71,7 @@ class Verb:
         place = values.pop("backbone", "") if self.reads_policies else ""
         ready = self.bound(**values)
         if not values.get("show"):  # which prints what would be done
-            refuse_missing(extra, *needs)
+            refuse_missing(self.extra, *self.needs)
         if not place:
             return ready()
         from recommit.policy.backbones.backbone import given_backbone

@@ -15,8 +15,7 @@ from recommit.policy.config import PLAN_LENGTH
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.report.agents import Agent
-    from recommit.report.reading import Folder
+    from recommit.report.reading import Agent, Folder
 
 #: Columns of a figure, at most.
 COLUMNS = 32

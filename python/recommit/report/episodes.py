@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.report.agents import Agent
-    from recommit.report.reading import AgentRegrets, Folder
+    from recommit.report.reading import Agent, AgentRegrets, Folder
     from recommit.rollout.decision_rows import DecisionRows
 
     #: Regret, best depth and cause (-1 where there is none) of every commitment.

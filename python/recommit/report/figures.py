@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recommit.report.agents import AgentPoint
     from recommit.report.by_distance import DepthCounts, RegretByDistance
-    from recommit.report.reading import Folder
+    from recommit.report.reading import AgentPoint, Folder
 
 #: A mark per role, its size, and the words of a legend; those of the first agent are its own.
 MARKS = {

@@ -20,8 +20,7 @@ from recommit.storage.errors import Damaged
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recommit.report.agents import AgentPoint
-    from recommit.report.reading import Folder
+    from recommit.report.reading import AgentPoint, Folder
 
 #: What "significant" means, once.
 SIGNIFICANT = "Significant: the 95 % interval of the paired difference excludes zero."

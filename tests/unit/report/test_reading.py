@@ -11,8 +11,7 @@ from tests.refusals import refused
 
 from recommit.evaluate.agent_names import with_augmentations
 from recommit.report import reading, sections
-from recommit.report.agents import agents_of
-from recommit.report.reading import PARTS, Folder
+from recommit.report.reading import PARTS, Folder, agents_of
 from recommit.storage import errors
 
 
