@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.refusals import refused
 from tests.unit.zero_shot.called import zero_shot
-from tests.unit.zero_shot.servers import ACTIONS, answer, chat, error, expert, journal_of, reply
+from tests.unit.zero_shot.servers import ACTIONS, answer, error, expert, journal_of, reply
 
 import recommit
 from recommit.results.intervals import wilson
@@ -184,21 +184,6 @@ def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys)
     assert len(server.seen) == 25
 
 
-@pytest.mark.parametrize("name", runner.SEALED)
-def test_a_finished_run_that_was_changed_is_noticed(serve, tmp_path, capsys, name):
-    """An answer, a figure or a request that nobody gave."""
-    server = serve()
-    assert play(server.url, tmp_path) == 0
-    path = tmp_path / name
-    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
-    assert play(server.url, tmp_path) == 1
-    assert f"{path}: expected what was written there, got other bytes" in capsys.readouterr().err
-    (tmp_path / "DIGESTS").unlink()
-    if name in ("episodes.jsonl", "summary.json"):  # which the journal makes anew
-        assert play(server.url, tmp_path) == 0
-    assert len(server.seen) == 24
-
-
 def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Lock.__init__, "__defaults__", (0.1,))
     url, mine = serve().url, tmp_path / "mine"
@@ -214,20 +199,6 @@ def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
             (lambda: play(url, tmp_path / "run", instances=1, extra='{"top_p": null}'), "parameters.top_p was"),
         ]
     )
-
-
-def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
-    nasty = "\u2028=cmd|' /C calc'!A0\x1b[31m\x00\ud800<script>\n{}\r\n"
-    server = serve(reply(json.dumps(chat(nasty, id="\x1b]0;x\x07")).encode()))
-    assert play(server.url, tmp_path, instances=1, budget=1, quiet=False) == 0
-    (record,) = read(tmp_path)[0]
-    assert record["text"] == nasty
-    raw = (tmp_path / "decisions.jsonl").read_bytes()
-    assert raw.isascii()
-    assert raw.count(b"\n") == 1
-    assert b"\x1b" not in raw
-    said = capsys.readouterr()
-    assert "\x1b" not in said.out + said.err
 
 
 def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart(tmp_path):
