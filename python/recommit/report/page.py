@@ -1,6 +1,6 @@
 """The report of an evaluation: its sections in order, as one HTML file that needs nothing else.
 
-    reading.Folder   the evaluation's files           ->  sections   verdict, results table, the paper's tables
+    reading.Folder   the evaluation's files           ->  sections   verdict, results table
                                                           figures    matplotlib figures
     decisions/       every commitment that was made   ->  episodes   packed small, for the viewer in ``assets``
 
@@ -77,11 +77,6 @@ SECTIONS = {
         "The regret of a commitment is the value that the best depth there would have added, under the same plans.",
         "Regret",
     ),
-    "paper": Section(
-        "Beside the paper",
-        "The paper's numbers, ours, and the difference. The paper's are of another model on other levels.",
-        "Paper",
-    ),
     "made": Section(
         "How it was made", "The same command on the same run gives the same rows and the same page.", "Made"
     ),
@@ -123,7 +118,6 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "pareto": [grid([figures.pareto(folder, budget) for budget in folder.budgets], drawn)],
         "depth": _depths(folder, drawn),
         "regret": _regret(folder, drawn),
-        "paper": sections.paper(folder),
         "made": [sections.made(folder)],
     }
     there = [name for name in SECTIONS if parts[name]]
