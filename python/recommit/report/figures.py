@@ -105,8 +105,6 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
                 families.setdefault(point.agent.family, []).append(point)
         for number, family in enumerate(families.values()):
             _family(axes, family, number)
-        for sweep, agent in {p.sweep: p.agent for p in reversed(points) if p.sweep}.items():
-            axes.plot(*zip(*sweep, strict=True), color=SOFT, lw=1, ls=":", label=plain(f"{agent.brief}: thresholds"))
         for role in reversed(MARKS):
             _role(axes, role, [p for p in points if p.agent.role == role])
         lowest = min(p.solved.low for p in points)

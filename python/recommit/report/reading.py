@@ -54,7 +54,6 @@ COMPARISON: verified.Fields = {
     "dominates": bool,
     "dominates_significantly": bool,
 }
-THRESHOLD: verified.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), verified.NUMBER)
 #: What the spec of an evaluation says; of the second, what it says at all.
 PLAN: verified.Fields = {"agents": [str], "instances": int}
 OPTIONS: verified.Fields = {
@@ -149,8 +148,6 @@ class AgentPoint:
     agent: Agent
     solved: Interval  #: per cent
     actions: Interval
-    #: Actions and per cent solved at every threshold of its rule.
-    sweep: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -306,17 +303,6 @@ class Folder:
             raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
         return regrets
 
-    def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
-        """What every threshold of an agent's rule comes to, in order; none of an agent without one."""
-        if not agent.swept or not self.has("thresholds.json"):
-            return []
-        entry = verified.values(self.path, "thresholds.json").get(f"{agent.stem}@{self.budgets[budget]}")
-        if entry is None:
-            return []
-        verified.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})
-        points: list[dict[str, float]] = entry["curve"]
-        return points
-
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""
         return verified.exists(self.path, name)
@@ -373,6 +359,5 @@ def points(folder: Folder, budget: str) -> list[AgentPoint]:
         row = folder.row(agent, budget)
         solved = Interval(row["solve_rate"], row["solve_low"], row["solve_high"]).scaled(100.0)
         actions = intervals.mean(folder.values(agent, budget, "actions"), folder.rooms)
-        sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        result.append(AgentPoint(agent, solved, actions, sweep))
+        result.append(AgentPoint(agent, solved, actions))
     return result

@@ -52,13 +52,6 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert all(each["oracle"] >= each["best_fixed_value"] for each in values["settings"])
 
 
-def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, capsys):
-    words = ["--rules", "sampled", "random", "--budget", "3", "--out", str(tmp_path), "--quiet"]
-    assert main(["graph", "score", str(folders / "test"), *words]) == 0
-    assert "| sampled " in capsys.readouterr().out
-    assert json.loads((tmp_path / "scores.json").read_text())["worst"] == {"rule": None, "commitments": []}
-
-
 def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
     words = ["--split", "test", "--starts", "6", "--ways", "--quiet"]
     assert main(["graph", "build", str(init), "--out", str(tmp_path / "ways"), *words]) == 0
