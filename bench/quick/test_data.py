@@ -74,8 +74,8 @@ def test_feeding(timed: Timed, scratch: Path) -> None:
     folder = scratch / "set"
     if not folder.exists():
         recommit.data.build(PLAN, folder, workers=1)
-    stream = recommit.data.Feed(recommit.data.open(folder), BATCH)
-    distance, states = timed(lambda: [_batch(next(stream)) for _ in range(32)][-1], BATCH * 32)
+    stream = recommit.data.Mixture([recommit.data.open(folder)], BATCH)
+    distance, states = timed(lambda: [_batch(next(stream)[0].rows) for _ in range(32)][-1], BATCH * 32)
     assert np.array_equal(distance, PLAN.puzzle().distance(states))
 
 

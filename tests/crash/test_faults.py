@@ -127,7 +127,7 @@ def test_power_loss_sees_a_writer_that_does_not_flush(tmp_path, undisturbed, mon
 def test_folder_vanishes(tmp_path):
     folder = tmp_path / "set"
 
-    def remove(_progress):
+    def remove(*_progress):
         shutil.rmtree(folder)
 
     with pytest.raises(errors.FolderVanished):
@@ -171,7 +171,7 @@ def test_two_writers(tmp_path, undisturbed, times, record_property):
     for _ in range(times):
         folder, seen = tmp_path / "set", []
 
-        def other(_progress, folder=folder, seen=seen):
+        def other(*_progress, folder=folder, seen=seen):
             seen.append(_build_in_child(folder))
 
         build(TINY, folder, progress=other)

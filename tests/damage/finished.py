@@ -20,7 +20,7 @@ import recommit
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, held_out
 from recommit.data.dataset import open_folder
-from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds, splits, transcripts
+from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, evaluation, seeds, transcripts
 from recommit.evaluate.agent_regret import SUFFIX
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import given_backbone, load_backbone
@@ -82,8 +82,6 @@ evaluate ./grpo --agents adaptive fixed-2 --fresh 7 --budgets 2 --instances 4 --
   --out ./results/eval --quiet
 evaluate ./grpo --agents adaptive fixed-2 confidence-least oracle-dp --budgets 3 2 --instances 6 --validation 4 \
   --regret --price-action 0.01 --device cpu --out ./beside --quiet
-graph show ./graph --push a/graph --hub ./hub
-data export ./data --push a/data --hub ./hub
 """
 
 
@@ -229,7 +227,7 @@ def _judged(results: Path, policy: str) -> str:
     test_set = held_out.name(held_out.fresh(BOARDS, 7, 4, ()).states)
     options = EvaluateOptions("grpo", results / "second", ("adaptive",), instances=4, fresh=7)
     try:
-        splits.judge(options, results / "second", test_set, {"grpo": policy})
+        evaluation.judge(options, results / "second", test_set, {"grpo": policy})
     except Damaged:
         raise
     except ValueError as refused:
@@ -243,9 +241,9 @@ def _columns(rows: Any) -> list[Any]:
 
 #: What reads a folder by its name, those of runs and of their parts aside.
 READERS: dict[str, Callable[[Path], Any]] = {
-    **dict.fromkeys(("data", "rooms", "hub/datasets/a/data"), _data),
+    **dict.fromkeys(("data", "rooms"), _data),
     **dict.fromkeys(("eval", "beside", "results/eval"), _evaluation),
-    **dict.fromkeys(("graph", "hub/datasets/a/graph"), _graph),
+    "graph": _graph,
     **dict.fromkeys(("world-model", "conditioned"), _policy),
     "zero-shot": _zero_shot,
 }

@@ -236,7 +236,7 @@ def test_an_interrupted_run_goes_on_to_the_bit(more, stage):
 def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage, record_property):
     """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and
     saving.
-    ``launch`` sees to it that the other rank ends."""
+    The other rank's next meeting fails, and it ends."""
     place = begin(tmp_path)
     longer = [*zero(stage), "optim.steps=80", "validation.every=20"]
     job = place.job("sft", "straight", "data", *longer)
@@ -246,8 +246,6 @@ def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stag
         ranks = run([place.job("sft", "killed", "data", *longer, patch=patch)], 2, tmp_path)
         victim, other = ranks[kill % 2], ranks[1 - kill % 2]
         assert (victim[0], other[0]) == (-9, 1), other[1]
-        assert f"rank {1 - kill % 2}: rank {kill % 2} ended before its work was done" in other[1]
-        assert "Traceback" not in other[1]
     well(run([place.job("sft", "killed", "data", *longer)], 2, tmp_path))
     straight, killed = place.weights("straight"), place.weights("killed")
     assert all(torch.equal(straight[key], killed[key]) for key in straight)

@@ -13,7 +13,7 @@ from tests.refusals import refused
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.regret import CAUSES, attribute, expected_regret
-from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values
+from recommit.graph.values import OptimalValues, commitments, policy_values
 from recommit.prices import Prices
 
 DEPTHS = (1, 2, 4)
@@ -88,14 +88,6 @@ def test_regret_over_visits_is_the_whole_gap(seed, prices):
     for some in (starts, starts[:1]):
         visited = sum((mass * regret[k, nodes]).sum() for k, nodes, _, mass in commitments(graph, some, 6, columns))
         assert visited == pytest.approx(gap[some].sum(), abs=1e-11)
-
-
-def test_several_prices_are_evaluated_at_once():
-    graph = random_graph(4, 60)
-    every = optimal_values(graph, 5, PRICES)
-    for i, prices in enumerate(PRICES):
-        assert np.array_equal(every[:, :, i], optimal_values(graph, 5, prices))
-    assert np.array_equal(every[-1], optimal_values(graph, 5, PRICES, last=True))
 
 
 def attributed(graph, depths, prices):
