@@ -40,7 +40,6 @@ from recommit.runs import distributed
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team
 from recommit.runs.process import configure_inference, preserved_torch_state
-from recommit.runs.rank_watchdog import watched
 from recommit.storage import verified
 from recommit.storage.terminal_text import StatusLine, say
 
@@ -88,7 +87,7 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
         members = family if paper_tables.in_paper(family) else None  # of other puzzles there is nothing to compare
     recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
     team = distributed.meet(options.device)
-    with watched(team), EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
+    with EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
         summary = Evaluation(options, store, team=team, quiet=quiet).run()
         if store is None:
             return None

@@ -78,7 +78,7 @@ class GraphScoreOptions:
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
-        out: A folder for scores.json, scores.md and page.html, on which the worst commitments can be watched.
+        out: A folder for scores.json and scores.md.
         choose_on: A graph of the same policy from other starts: thresholds and fixed depths are chosen there.
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
             entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as

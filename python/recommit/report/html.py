@@ -62,11 +62,6 @@ def minus(text: str) -> str:
     return re.sub(r"(?<![\w.])-(?=\d)", MINUS, text)
 
 
-def with_code(line: str) -> Html:
-    """Text in which what stands between backticks is code."""
-    return joined(*(tag("code", part) if i % 2 else tag("span", part) for i, part in enumerate(line.split("`"))))
-
-
 def json_script(identity: str, value: Any) -> Html:
     """Values for a script, in an element that no browser executes."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII: U+2028 and U+2029 are escaped as well

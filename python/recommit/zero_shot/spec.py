@@ -15,8 +15,7 @@ from recommit.data.spec import DataSpec
 from recommit.puzzles.puzzle import Instances
 from recommit.storage import errors, files, jsonl, ownership, verified
 from recommit.version import VERSION
-from recommit.zero_shot.game import prompts
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec, prompts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference import gain as slow
+from tests.reference import metrics as slow
 from tests.reference import regret as tried
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule

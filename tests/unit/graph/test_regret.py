@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference import expectation as slow_expectation
 from tests.reference import regret as slow
 from tests.refusals import refused
 
@@ -150,7 +149,7 @@ def close(own, prices, defect=""):
     twin, probs = plain(graph), own.probs.tolist()
     lost = np.zeros(len(CAUSES))
     for start in range(len(graph)):
-        *ends, causes = slow_expectation.expected(twin, start, BUDGET, probs, prices.action, prices.observation, defect)
+        *ends, causes = slow.expected(twin, start, BUDGET, probs, prices.action, prices.observation, defect)
         if not np.allclose(
             [*(column[start] for column in own.played.ends), own.played.total()[start]], ends, atol=1e-12
         ):

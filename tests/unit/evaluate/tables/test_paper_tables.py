@@ -17,9 +17,7 @@ from recommit.evaluate import reported
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.family import FamilyResults, Members
 from recommit.evaluate.tables import main_results, paper_tables
-from recommit.evaluate.tables.table import FilledTable
-from recommit.report import plotting, sections
-from recommit.report.reading import Folder
+from recommit.report import plotting
 from recommit.train.config import parse
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
@@ -88,9 +86,9 @@ def test_all_tables_come_from_one_command(everything, trained):
     text = (out / "tables.md").read_text()
     assert all(f"## {table.title}\n" in text for table in paper_tables.TABLES.values())
     assert "nan" not in text
-    stored = [FilledTable.from_dict(one) for one in json.loads((out / "tables.json").read_text())["tables"]]
-    assert [table.markdown() for table in stored] == [text_of(name, found) for name in paper_tables.TABLES]
-    assert all(table.markdown() in text for table in stored)
+    stored = json.loads((out / "tables.json").read_text())["tables"]
+    assert [table["name"] for table in stored] == list(paper_tables.TABLES)
+    assert all(text_of(name, found) in text for name in paper_tables.TABLES)
     assert {r["agent"][6] for r in found.kind("SFT", "loose")} == set("12345678")
     assert [AgentName.parse(r["agent"]).base for r in found.kind("RL", "loose")] == ["fixed-4"], "greedy, as its rivals"
     drawn = f"fixed-4-sampled@{trained / 'fixed-4-s0'}"
@@ -194,7 +192,6 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     plain = ["evaluate", str(trained / "adaptive-s0"), "--agents", "adaptive", "--out", str(few), "--instances", "10"]
     assert main([*plain, "--validation", "6", "--quiet"]) == 0
     assert not (few / "tables.json").exists()
-    assert sections.paper(Folder(few)) == []
 
 
 def test_cells_of_runs_that_are_not_there_hold_a_dash(trained, tmp_path, capsys):
