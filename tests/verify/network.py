@@ -19,7 +19,6 @@ from tests.verify.harness import ROOT, Finding, Impossible, expect
 
 #: Of each commit: what reads models, data and addresses, and what starts programs and ranks that meet.
 PARTS = (
-    "tests/unit/policy/test_card.py::test_a_folder_stands_in_for_the_hub",
     "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
     "tests/unit/zero_shot/test_client.py::test_an_answer",
     "tests/unit/storage/test_hub.py",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from recommit.storage import errors, files, safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["model", "dataset"]
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 #: A commit, tag or branch; a hub's client makes a path of it.
 _REVISION = re.compile(r"(\w[\w.-]*(/\w[\w.-]*)*)?", re.ASCII)
@@ -38,10 +37,9 @@ def unreachable(what: str, name: str | Path, error: Exception) -> ValueError:
 
 @dataclass(frozen=True)
 class Upload:
-    """The upload to a repository: files of a folder, and texts that are written for it alone."""
+    """The upload to a repository of data: files of a folder, and texts that are written for it alone."""
 
     repo: str
-    kind: Kind
     folder: Path
     texts: Mapping[str, str]
 
@@ -65,8 +63,8 @@ class Upload:
         return sum((self.folder / path).stat().st_size for path in self.paths) + sum(map(len, self.texts.values()))
 
     def copy(self, hub: Path) -> Path:
-        """Write it below a local folder as a hub would have it: KINDs/OWNER/NAME."""
-        work, place = files.Files(), hub.absolute() / f"{self.kind}s" / self.repo
+        """Write it below a local folder as a hub would have it: datasets/OWNER/NAME."""
+        work, place = files.Files(), hub.absolute() / "datasets" / self.repo
         inner = {folder for path in self.paths for folder in (place / path).parents if place in folder.parents}
         for folder in (place.parents[1], place.parent, place, *sorted(inner)):
             files.own_folder(folder)
@@ -78,16 +76,16 @@ class Upload:
             files.replace(work, place / name, text.encode())
         return place
 
-    def send(self, *, private: bool = True) -> str:
-        """Upload it with the user's own login; the address."""
+    def send(self) -> str:
+        """Upload it with the user's own login, a new repository as a private one; the address."""
         from huggingface_hub import CommitOperationAdd, HfApi
 
         hub = HfApi()
-        hub.create_repo(self.repo, repo_type=self.kind, private=private, exist_ok=True)
+        hub.create_repo(self.repo, repo_type="dataset", private=True, exist_ok=True)
         operations = [CommitOperationAdd(path, str(self.folder / path)) for path in self.paths]
         operations += [CommitOperationAdd(name, text.encode()) for name, text in self.texts.items()]
-        message = f"recommit {self.kind}"
-        return str(hub.create_commit(self.repo, operations, commit_message=message, repo_type=self.kind).commit_url)
+        message = "recommit dataset"
+        return str(hub.create_commit(self.repo, operations, commit_message=message, repo_type="dataset").commit_url)
 
 
 def push(upload: Upload, hub: Path | None, send: bool) -> str:

@@ -20,7 +20,6 @@ from tests.refusals import refused
 import recommit
 from recommit.policy.backbones.backbone import INDEX, find_backbone, load_backbone
 from recommit.policy.backbones.random_init import Shape, make_backbone
-from recommit.policy.card import upload
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.reference import ReferencePolicy
 
@@ -191,7 +190,6 @@ def test_a_download_is_seen_and_its_commit_is_kept(hub, tiny, tmp_path, capsys, 
     about = policy.save_pretrained(tmp_path / "saved")
     for name in ("config.json", "adapter/adapter_config.json"):
         assert f'"revision": "{COMMIT}"' in (about / name).read_text()
-    assert f"`{LISTED}`, commit `{COMMIT}`" in upload(about, "me/policy").texts["README.md"]
     hub.clear()
     again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
     assert (again.source, again.revision) == (LISTED, COMMIT)

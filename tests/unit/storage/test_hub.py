@@ -18,7 +18,7 @@ def upload(tmp_path):
     (folder / "data" / "a.parquet").write_bytes(b"rows")
     (folder / "README.md").write_text("old")
     (folder / ".lock").write_text("")
-    return hub.Upload("me/set", "dataset", folder, {"README.md": "new"})
+    return hub.Upload("me/set", folder, {"README.md": "new"})
 
 
 def test_a_folder_stands_in_for_a_hub(upload, tmp_path):
@@ -52,7 +52,7 @@ def test_other_names_and_links_are_refused_and_nothing_is_written_through_one(up
     (tmp_path / "id_rsa").write_text("secret")
     (victim := tmp_path / "victim").mkdir()
     names = ["set", "me/", "../set", "me/a/b", "me/..", "me/a b"]
-    rows = [(lambda n=n: hub.Upload(n, "model", tmp_path, {}), "repo: expected owner/name, got") for n in names]
+    rows = [(lambda n=n: hub.Upload(n, tmp_path, {}), "repo: expected owner/name, got") for n in names]
     rows.append((lambda: hub.push(upload, tmp_path, True), "hub: expected a local folder or --send, got both"))
     for number, name in enumerate(["datasets", "datasets/me", "datasets/me/set", "datasets/me/set/data"]):
         place = tmp_path / str(number)

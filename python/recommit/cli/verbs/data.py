@@ -119,7 +119,7 @@ def _push(options: ExportOptions, repo: str) -> None:
 
     data = open_folder(options.folder, None)
     verify(data)  # its card vouches for the figures
-    upload = hub.Upload(repo, "dataset", data.folder, {"README.md": card(data.manifest, repo)})
+    upload = hub.Upload(repo, data.folder, {"README.md": card(data.manifest, repo)})
     _answer(hub.push(upload, options.hub, options.send))
 
 

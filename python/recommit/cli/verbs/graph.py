@@ -154,7 +154,7 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
     if options.push is not None:
         place = options.graph if options.graph.exists() else files.EXAMPLES / options.graph
         cards = {"README.md": tables.card(graph, manifest, options.push)}
-        tell(hub.push(hub.Upload(options.push, "dataset", place.absolute(), cards), options.hub, options.send))
+        tell(hub.push(hub.Upload(options.push, place.absolute(), cards), options.hub, options.send))
         return 0
     tell(json_module.dumps(manifest, indent=2) + "\n" if json else tables.about(graph, manifest), end="")
     return 0
