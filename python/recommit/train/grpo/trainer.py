@@ -33,7 +33,6 @@ from recommit.policy.tensors import to_device, to_host
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs import process
-from recommit.runs.process import preserved_torch_state
 from recommit.storage.errors import NeedsFlag
 from recommit.storage.files import file_sha256
 from recommit.storage.schema import refuse
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@preserved_torch_state()
 def train(
     config: GrpoConfig,
     init: str | Path,

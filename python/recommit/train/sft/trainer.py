@@ -28,7 +28,6 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.runs import process
-from recommit.runs.process import preserved_torch_state
 from recommit.storage.schema import refuse
 from recommit.train import initial_policy, validation
 from recommit.train.config import plain
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from recommit.train.sft.targets import Targets
 
 
-@preserved_torch_state()
 def train(
     config: SftConfig,
     data: str | Path | Sequence[str | Path],
