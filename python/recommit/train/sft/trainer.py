@@ -58,7 +58,6 @@ def train(
     init: str | Path | None = None,
     backbone: str | Path | None = None,
     trackers: Mapping[str, str] | None = None,
-    tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
     """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
@@ -66,10 +65,9 @@ def train(
 
     ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``;
     ``backbone`` is the place of one that is neither listed nor random, and ``trackers`` the project of wandb and of
-    trackio. Data of other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
+    trackio.
     """
     datasets = opened(data)
-    initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         begin, found = initial_policy.warm_start(init, folder, team) if init else None, None
