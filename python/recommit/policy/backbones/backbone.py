@@ -210,7 +210,7 @@ def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
         return Path(path), ""
     name, _, of_name = str(path).partition("@")
     revision = revision or of_name or LISTED.get(name, "")
-    if not _REVISION.fullmatch(revision):
+    if not isinstance(revision, str) or not _REVISION.fullmatch(revision):
         raise ValueError(f"revision: expected a commit, tag or branch, got {revision!r:.80}")
     if not is_repository(name):
         raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {path}")
