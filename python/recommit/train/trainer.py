@@ -61,12 +61,12 @@ def opened_run(
 ) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
     """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
     refuse_missing(trackers)
-    process.configure_torch(config.run.threads)
     join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
-    team = join(config.run.device)
-    opened = RunDirectory(out, is_main_process=team.is_main_process)
-    with given_backbone(backbone), opened as folder, Interrupt() as interrupt:
-        yield team, folder, interrupt
+    with process.torch_settings(config.run.threads), given_backbone(backbone):
+        team = join(config.run.device)
+        opened = RunDirectory(out, is_main_process=team.is_main_process)
+        with opened as folder, Interrupt() as interrupt:
+            yield team, folder, interrupt
 
 
 @dataclass
