@@ -148,7 +148,7 @@ class Kinds:
         """The manifest of a graph, and what is said of it."""
         folder = self.put("graph/manifest.json", data).parent
         graph = graphs.read(folder)
-        tables.card(graph, graphs.describe(graph), "a/b")
+        tables.about(graph, graphs.describe(graph))
 
     def open(self, data: bytes) -> None:
         """A data set with this manifest."""

@@ -21,7 +21,7 @@ from recommit.cli.verbs.installation import EXTRAS, bench, doctor
 from recommit.cli.verbs.play import play, watch
 from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.sweep import sweep, verify
-from recommit.runs import rank_watchdog
+from recommit.runs.progress import hold_tether
 from recommit.storage import errors
 from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say, tell, unread
@@ -46,7 +46,6 @@ VERBS = {
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data", ("folder",), *DATA),
-    "data export": Verb(data.export, "data --out parquet", ("folder",), *DATA),
     "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
     "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
@@ -72,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        rank_watchdog.hold_tether()
+        hold_tether()
         with _process_as_before():
             status = _run(words)
         sys.stdout.flush()  # here, where a reader that has gone is no failure

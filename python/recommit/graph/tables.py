@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from recommit.prices import RATIOS
-from recommit.results.grid import Grid, figure, number, percent, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import Grid, figure, number, percent, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,14 +39,6 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
         f"content: {manifest['content']}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def card(graph: CommitmentGraph, manifest: dict[str, Any], repo: str) -> str:
-    """The README.md of a graph on a hub: its licence, what it holds, and the line that loads it back."""
-    parts = [f"- config_name: {name}\n  data_files: {name}.parquet" for name in ("nodes", "starts")]
-    head = ["license: apache-2.0", f"tags:\n- recommit\n- {graph.task}\n- commitment-graph", "configs:", *parts]
-    load = f'graph = recommit.graph.files.read(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
-    return "\n".join(["---", *head, "---", f"```text\n{about(graph, manifest)}```", f"```python\n{load}\n```", ""])
 
 
 #: Columns of the table of rules.

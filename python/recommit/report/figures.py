@@ -14,8 +14,8 @@ from recommit.policy.config import PLAN_LENGTH
 from recommit.report import by_distance, plotting, reading
 from recommit.report.by_distance import FEW
 from recommit.report.plotting import COLOURS, DEPTHS, SOFT
-from recommit.results.grid import csv_text
-from recommit.results.pareto import pareto as pareto_front
+from recommit.results.table import csv_text
+from recommit.results.table import pareto as pareto_front
 from recommit.storage import files
 from recommit.storage.terminal_text import plain
 

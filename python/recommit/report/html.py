@@ -16,7 +16,7 @@ from pathlib import PurePath
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from recommit.results.grid import MINUS
+from recommit.results.table import MINUS
 from recommit.storage.terminal_text import plain
 
 if TYPE_CHECKING:

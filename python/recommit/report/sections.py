@@ -10,8 +10,8 @@ from recommit.evaluate.agent_names import ORACLE
 from recommit.evaluate.options import split_words
 from recommit.report import reading
 from recommit.report.html import Html, joined, minus, tag
-from recommit.results.grid import DASH, Grid, ends, number, percent, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import DASH, Grid, ends, number, percent, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -126,20 +126,14 @@ def _values(
 
 
 def show(options: GraphShowOptions, json: bool = False) -> int:
-    """Say what a commitment graph holds, or put it on a hub.
+    """Say what a commitment graph holds.
 
     Args:
         json: Print the manifest as JSON.
     """
     from recommit.graph import files, tables
-    from recommit.storage import hub
 
     graph = files.read(options.graph)
     manifest = files.describe(graph)
-    if options.push is not None:
-        place = options.graph if options.graph.exists() else files.EXAMPLES / options.graph
-        cards = {"README.md": tables.card(graph, manifest, options.push)}
-        tell(hub.push(hub.Upload(options.push, "dataset", place.absolute(), cards), options.hub, options.send))
-        return 0
     tell(json_module.dumps(manifest, indent=2) + "\n" if json else tables.about(graph, manifest), end="")
     return 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from recommit.results.grid import Grid
+from recommit.results.table import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
