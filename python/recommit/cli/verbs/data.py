@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsons
+import time
 from typing import Any
 
 from recommit.data.options import BuildOptions, ImportOptions, ShowOptions
@@ -20,8 +21,12 @@ def build(options: BuildOptions, json: bool = False) -> None:
 
     spec, line = options.spec(), StatusLine(terminal_only=json)
 
+    begin, earlier = time.monotonic(), list[int]()
+
     def progress(done: int, shards: int, rows: int) -> None:
-        line.show(f"{done}/{shards} shards, {rows:,} rows")
+        earlier.append(done - 1)  # shards of earlier calls, with the first one of this call
+        left = (time.monotonic() - begin) / (done - earlier[0]) * (shards - done)
+        line.show(f"{done}/{shards} shards, {rows:,} rows, {left:.0f} s left")
 
     try:
         manifest = builder.build(
