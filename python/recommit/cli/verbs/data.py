@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json as jsons
 import time
 from typing import Any
@@ -21,11 +22,10 @@ def build(options: BuildOptions, json: bool = False) -> None:
 
     spec, line = options.spec(), StatusLine(terminal_only=json)
 
-    begin, earlier = time.monotonic(), list[int]()
+    begin, made = time.monotonic(), itertools.count(1)
 
     def progress(done: int, shards: int, rows: int) -> None:
-        earlier.append(done - 1)  # shards of earlier calls, with the first one of this call
-        left = (time.monotonic() - begin) / (done - earlier[0]) * (shards - done)
+        left = (time.monotonic() - begin) / next(made) * (shards - done)
         line.show(f"{done}/{shards} shards, {rows:,} rows, {left:.0f} s left")
 
     try:
