@@ -29,7 +29,7 @@ def _reserve(port: int) -> bool:
     except OSError:
         name.close()
         return False
-    if not _is_free(port):  # only now: a probe would be in the way of whoever reserved it
+    if not _is_free(port):  # only now: a probe would be in the way of the process that reserved it
         name.close()
         return False
     _reserved.append(name.detach())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def goes_on(call: Callable[[int], object], tries: int) -> bool:
     """Whether another thread has a turn during `call(size)`, in one of the tries.
 
-    Nobody is made to give the interpreter up meanwhile, so that a turn between two looks at the count means that the
+    No thread is made to give the interpreter up meanwhile, so that a turn between two looks at the count means that the
     call itself let go of it: no matter how long anything takes. A busy machine gives the other thread no core for a
     while: each try is twice the size of the one before, until the call outlasts any such while.
     """
@@ -39,7 +39,7 @@ def _moves(turns: list[int], call: Callable[[], object]) -> bool:
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """Threads that begin to wait for the interpreter from here on wait until whoever has it lets go."""
+    """Threads that begin to wait for the interpreter from here on wait until its holder lets go."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1000.0)
     try:

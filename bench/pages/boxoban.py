@@ -22,8 +22,8 @@ import recommit
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.policy.checkpoint import local_folder
-from recommit.results.grid import Grid
 from recommit.results.intervals import wilson
+from recommit.results.table import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

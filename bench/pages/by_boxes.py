@@ -22,8 +22,8 @@ from recommit.graph import files
 from recommit.graph.score import GraphScorer, score
 from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
-from recommit.results.grid import Grid, figure, number, percent, spread
 from recommit.results.intervals import share
+from recommit.results.table import Grid, figure, number, percent, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

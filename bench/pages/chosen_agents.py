@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.results.grid import Grid, figure, number, percent
+from recommit.results.table import Grid, figure, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import recommit
-from recommit.data import held_out
+from recommit.data import held_out, leaderboard_splits
 from recommit.data.spec import DataSpec
 from recommit.prices import Prices
 from recommit.storage import files, verified
@@ -44,7 +44,7 @@ def write(name: str) -> None:
     rooms = held_out.rooms(spec, states)
     texts = [recommit.format_levels(state[None], task=spec.task).rstrip("\n") for state in states]
     values: dict[str, Any] = {
-        "format": held_out.FORMAT,
+        "format": leaderboard_splits.FORMAT,
         "recipe": spec.to_dict(),
         "budgets": sorted(task.budgets(task.shape).values(), reverse=True),
         "prices": asdict(PRICES),
@@ -54,11 +54,11 @@ def write(name: str) -> None:
         "rooms": None if rooms is None else rooms.tolist(),
     }
     values = json.loads(json.dumps(values))
-    path = held_out.FOLDER / f"{name}.json"
+    path = leaderboard_splits.FOLDER / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     content = json.dumps({**values, "sha256": verified.digest(values)}) + "\n"
     files.replace(files.Files(), path, content.encode())
-    split = held_out.read_frozen(name)
+    split = leaderboard_splits.read(name)
     assert np.array_equal(split.starts, states)
     print(name, len(states), "levels, mean length", round(float(np.mean(values["length"])), 2), split.sha256)
 

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from bench.pages import blocks
 
-from recommit.data import held_out
+from recommit.data import leaderboard_splits
 from recommit.evaluate.score import ScoreOptions, score, verify
 from recommit.policy import pretrained
-from recommit.results.grid import figure, number
+from recommit.results.table import figure, number
 from recommit.storage import files
 from recommit.storage.terminal_text import cell
 
@@ -60,8 +60,8 @@ def table() -> str:
         "|---|---:|---|---:|---:|---:|---:|---|",
     ]
     every = [(path, verify(path)) for path in sorted(RECORDS.glob("*.json"))]
-    for split in held_out.frozen_names():
-        for budget in held_out.read_frozen(split).budgets:
+    for split in leaderboard_splits.names():
+        for budget in leaderboard_splits.read(split).budgets:
             own = [(_row(record, budget), path, record["name"]) for path, record in every if record["split"] == split]
             own.sort(key=lambda each: -each[0]["value"])
             lines += [_line(split, *each) for each in own]

@@ -26,8 +26,8 @@ from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 from recommit.report import plotting
 from recommit.results import intervals, table
-from recommit.results.grid import Grid, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import Grid, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +139,7 @@ def rows(runs: dict[tuple[str, int], tuple[GraphScorer, dict[tuple[str, Setting]
                         **dict(zip(("solved", "actions", "looks"), mean.mean(axis=1).tolist(), strict=True)),
                         "value": float(value.mean()),
                         "by_seed": [float(setting.prices.returns(*p.outcome).mean()) for p in each],
-                        **{key: list(table.ends(intervals.mean(column, groups))) for key, column in ends.items()},
+                        **{key: list(table.bounds(intervals.mean(column, groups))) for key, column in ends.items()},
                         "ceiling": float(np.mean([scorer.oracle(setting).mean() for scorer in scorers])),
                     }
                 )

@@ -20,8 +20,8 @@ from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 
 from recommit.evaluate.tables.main_results import CHANGES
 from recommit.results import intervals, table
-from recommit.results.grid import Grid, ends, figure, number, percent, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import Grid, ends, figure, number, percent, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

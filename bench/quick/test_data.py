@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="data sets need the data extra")
 from bench.answers import group
 from bench.plain import BOARDS, FARTHEST, breadth_first
-from tests.reference.labels import Judge, as_tuple
+from tests.reference.labels import Judge
 
 import recommit.data
 from recommit.data import DataSpec, Difficulty, labels, parquet, sampling
@@ -39,8 +39,8 @@ def test_labels(timed: Timed, content: Any) -> None:
     starts = sampling.starts(PLAN, "train", 0)
     distance, states = timed(lambda: _labelled(starts), len(content))
     assert np.array_equal(distance, PLAN.puzzle().distance(states))
-    judge, easy = Judge(PLAN.task), np.argsort(distance, kind="stable")[:8]
-    assert [judge.distance(as_tuple(states[i])) for i in easy] == distance[easy].tolist()
+    judge, easy = Judge(PLAN.task, states.shape[1:]), np.argsort(distance, kind="stable")[:8]
+    assert [judge.distance(states[i]) for i in easy] == distance[easy].tolist()
 
 
 def _labelled(starts: sampling.Starts) -> tuple[np.ndarray, np.ndarray]:
@@ -74,8 +74,8 @@ def test_feeding(timed: Timed, scratch: Path) -> None:
     folder = scratch / "set"
     if not folder.exists():
         recommit.data.build(PLAN, folder, workers=1)
-    stream = recommit.data.Feed(recommit.data.open(folder), BATCH)
-    distance, states = timed(lambda: [_batch(next(stream)) for _ in range(32)][-1], BATCH * 32)
+    stream = recommit.data.Mixture([recommit.data.open(folder)], BATCH)
+    distance, states = timed(lambda: [_batch(next(stream)[0].rows) for _ in range(32)][-1], BATCH * 32)
     assert np.array_equal(distance, PLAN.puzzle().distance(states))
 
 

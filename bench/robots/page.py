@@ -25,8 +25,8 @@ from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
 from recommit.report import plotting
 from recommit.results import intervals
-from recommit.results.grid import Grid, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import Grid, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

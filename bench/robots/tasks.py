@@ -50,12 +50,12 @@ class Arm(SnapshotEnv):
 
     kept = (*SnapshotEnv.kept, "before")
 
-    def __init__(self, task: str, condition: str, ticks: int = TICKS, *, rewards: bool = False) -> None:
+    def __init__(self, task: str, condition: str, ticks: int = TICKS) -> None:
         from recommit.adapters.metaworld import MetaWorld, hold
 
         chosen = CONDITIONS[condition]
         super().__init__(
-            MetaWorld(f"{task}-v3", rewards=rewards, max_steps=ticks),
+            MetaWorld(f"{task}-v3", max_steps=ticks),
             max_steps=ticks,
             latency=chosen.latency,
             hold=hold,

@@ -21,8 +21,8 @@ from recommit.data import held_out
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy
-from recommit.results.grid import ends
 from recommit.results.intervals import share
+from recommit.results.table import ends
 from recommit.runs.directory import best_policy
 
 

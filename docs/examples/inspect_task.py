@@ -15,7 +15,7 @@ from inspect_ai.scorer import Score, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, TaskState, solver
 
 from recommit.puzzles.frames import data_url
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec
 
 if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer
@@ -29,7 +29,7 @@ FIGURES = ("solved", "lost", "decisions", "actions", "spl", "regret")
 
 @task
 def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task:
-    """Games of a split. ``fields`` are those of ``recommit.zero_shot.game_spec.GameSpec``.
+    """Games of a split. ``fields`` are those of ``recommit.zero_shot.game.GameSpec``.
 
     Each observation is a conversation of its own, as in ``recommit zero-shot``, unless ``forget`` is false.
     """

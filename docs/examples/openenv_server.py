@@ -18,8 +18,7 @@ from openenv.core.env_server.http_server import create_app
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 
-from recommit.zero_shot.game import Game, Step, prompts
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import Game, GameSpec, Step, prompts
 
 
 class CommitAction(Action):

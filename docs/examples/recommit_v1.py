@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import verifiers.v1 as vf
 
 from recommit.puzzles.frames import data_url
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ __all__ = ["RecommitEnv", "RecommitTaskset"]
 
 
 class RecommitConfig(vf.TasksetConfig):
-    """Which games: see ``recommit.zero_shot.game_spec.GameSpec``."""
+    """Which games: see ``recommit.zero_shot.game.GameSpec``."""
 
     puzzle: Literal["sliding", "sokoban", "ice"] = "sliding"
     size: list[int] = []

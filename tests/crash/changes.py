@@ -1,4 +1,5 @@
-"""Every change that this process makes to a folder, one by one: heard, and one of them fails or is the last."""
+"""Every change that this process makes to a folder, one by one: heard, and one of them fails or is the last; and what
+may be seen of a data set at any moment of its build."""
 
 from __future__ import annotations
 
@@ -10,6 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
+
+from recommit.data import manifest
+from recommit.data.spec import DataSpec, Difficulty
+from recommit.storage import errors
 
 #: Events of the interpreter that change a disk; ``open`` does if it is for writing.
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.truncate"}
@@ -75,9 +80,15 @@ def content(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in names}
 
 
+def differences(folder: Path, expected: dict[str, bytes]) -> list[str]:
+    """Names of the files that are not as they would be undisturbed."""
+    now = content(folder)
+    return [name for name in sorted(now.keys() | expected.keys()) if now.get(name) != expected.get(name)]
+
+
 @dataclass(frozen=True)
 class Undisturbed:
-    """A command, the folder that it makes, and what is in there when nobody disturbs it."""
+    """A command, the folder that it makes, and what is in there if it is undisturbed."""
 
     run: Callable[[Path], int]
     out: Path
@@ -93,7 +104,7 @@ class Undisturbed:
     def survives(self, changes: Changes, at: int, act: Callable[[str], None]) -> bool:
         """One change that fails or is the last, then the same command again. Did the first one end as if all were well?
 
-        If it did, all had better be there: nobody calls it again."""
+        If it did, all had better be there: it is not called again."""
         shutil.rmtree(self.out, ignore_errors=True)
         changes.watch(self.out, at, act)
         try:
@@ -103,16 +114,12 @@ class Undisturbed:
         changes.stop()
         if not well:
             assert self.run(self.out) == 0, f"change {at} of {self.count}"
-        assert self.others() == [], f"change {at} of {self.count}: {self.others()}"
+        others = differences(self.out, self.files)
+        assert others == [], f"change {at} of {self.count}: {others}"
         return well
 
-    def others(self) -> list[str]:
-        """Names of the files that are not as they would be undisturbed."""
-        now = content(self.out)
-        return [name for name in sorted(now.keys() | self.files.keys()) if now.get(name) != self.files.get(name)]
-
     def check(self, changes: Changes, acts: Iterable[Callable[[str], None]], points: Iterable[int]) -> None:
-        """At every one of the points, the acts in turn; if nothing failed, nobody heard of the changes."""
+        """At every one of the points, the acts in turn; if nothing failed, no change was heard."""
         ends = {self.survives(changes, at, act) for at, act in zip(points, cycle(acts))}
         assert False in ends
 
@@ -120,3 +127,38 @@ class Undisturbed:
         """The first ones and the last ones, where runs are made and ended, and as many between."""
         ends = [*range(1, some + 1), *range(self.count - some + 1, self.count + 1)]
         return sorted({*ends, *range(some + 1, self.count - some + 1, max(1, self.count // some))})
+
+
+#: Small and quick, with every kind of file in it: three splits, perturbed states, several shards.
+SMALL = DataSpec(
+    "sokoban", (6, 6), (Difficulty((2, 9), 1), Difficulty((4, 16), 2)), 120, 16, 8, shard=24, perturbed=2, ties="random"
+)
+#: Names that exist only during a build.
+PASSING = {".lock", ".journal"}
+
+
+def findings(folder: Path, expected: dict[str, bytes]) -> list[str]:
+    """What a reader could see in ``folder`` now that is not as in the finished tree ``expected``."""
+    found: list[str] = []
+    if not folder.exists():
+        return found
+    for name, data in content(folder).items():
+        if name.endswith(".tmp") or name in PASSING:
+            continue
+        if name not in expected:
+            found.append(f"{name}: does not belong there")
+        elif data != expected[name]:
+            found.append(f"{name}: torn or wrong")
+    if (folder / manifest.NAME).exists():
+        found += _promises(folder)
+    return found
+
+
+def _promises(folder: Path) -> list[str]:
+    """A manifest in place promises that everything it names is there."""
+    try:
+        shards = manifest.read(folder).shards
+    except errors.DataError as error:
+        return [f"manifest: {error}"]
+    missing = [record.name for record in shards if not (folder / record.name).is_file()]
+    return [f"manifest: {name} is missing" for name in missing]

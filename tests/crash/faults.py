@@ -1,33 +1,11 @@
-"""File operations that fail, and file operations that are remembered."""
+"""File operations that are remembered, and what of them a disk may hold when the power goes."""
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 
-from tests.crash.killer import OPERATIONS
-
 from recommit.storage.files import Files
-
-
-class Failing(Files):
-    """Operation number ``at`` fails with ``error``: once, or from then on for ever."""
-
-    def __init__(self, at, error, forever=False):
-        self.remaining, self.error, self.forever = at, error, forever
-        self.failed = 0
-
-    def _around(self, name, *arguments):
-        self.remaining -= 1
-        if name != "close" and (self.remaining == 0 or (self.forever and self.remaining < 0)):
-            self.failed += 1
-            raise OSError(self.error, os.strerror(self.error))
-        return getattr(Files, name)(self, *arguments)
-
-
-for _name in OPERATIONS:
-    setattr(Failing, _name, lambda self, *a, _name=_name: self._around(_name, *a))
 
 
 class Recording(Files):
@@ -60,6 +38,8 @@ class Recording(Files):
         for what, *rest in self.log:
             if what == "entry" and (rest[0], rest[1]) == (path.parent, path.name):
                 now = rest[2]
+            if what == "rename" and (rest[0], rest[2]) == (path.parent, path.name):
+                now = rest[3]
         return now
 
     def write(self, descriptor, data):
@@ -75,7 +55,6 @@ class Recording(Files):
         inode = self._inode(source)
         super().rename(source, target)
         self.log.append(("rename", source.parent, source.name, target.name, inode))
-        self.log.append(("entry", target.parent, target.name, inode))  # what `_inode` looks at; see Disk
 
     def remove(self, path):
         super().remove(path)
@@ -140,13 +119,3 @@ class Disk:
         if self.random.random() < 0.3:
             kept = kept[:safe] + bytes(length - safe)
         return kept
-
-
-def without_duplicate_renames(log):
-    """The log for a Disk: the entry that follows a rename is the rename's own."""
-    kept = []
-    for i, item in enumerate(log):
-        if item[0] == "entry" and i and log[i - 1][0] == "rename":
-            continue
-        kept.append(item)
-    return kept

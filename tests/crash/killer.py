@@ -18,8 +18,7 @@ import time
 import traceback
 from collections import Counter
 
-from tests.crash.changes import content
-from tests.crash.trees import SMALL
+from tests.crash.changes import SMALL, content, differences
 
 from recommit.data.builder import build
 from recommit.storage import files, verified
@@ -28,7 +27,18 @@ from recommit.storage.files import Files
 SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
 
 
-class Suicidal(Files):
+class Disturbed(Files):
+    """Something happens around one of the operations."""
+
+    def _around(self, name, *arguments):
+        return getattr(Files, name)(self, *arguments)
+
+
+for _name in [name for name in vars(Files) if not name.startswith("_")]:
+    setattr(Disturbed, _name, lambda self, *a, _name=_name: self._around(_name, *a))
+
+
+class Suicidal(Disturbed):
     """Dies at operation number ``at``, before or after it; ``middle``: half way through write number ``at``."""
 
     def __init__(self, at, moment):
@@ -36,31 +46,25 @@ class Suicidal(Files):
 
     def _around(self, name, *arguments):
         self.remaining -= self.moment != "middle" or name == "write"
-        if self.remaining == 0 and self.moment == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
         if self.remaining == 0 and self.moment == "middle":
-            getattr(Files, name)(self, arguments[0], arguments[1][: len(arguments[1]) // 2])
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = getattr(Files, name)(self, *arguments)
-        if self.remaining == 0 and self.moment == "after":
+            super()._around(name, arguments[0], arguments[1][: len(arguments[1]) // 2])
+        result = super()._around(name, *arguments) if self.remaining or self.moment == "after" else None
+        if self.remaining == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
 
-OPERATIONS = (
-    "make_folder",
-    "create",
-    "append",
-    "write",
-    "flush",
-    "close",
-    "rename",
-    "remove",
-    "remove_folder",
-    "flush_folder",
-)
-for _name in OPERATIONS:
-    setattr(Suicidal, _name, lambda self, *a, _name=_name: self._around(_name, *a))
+class Failing(Disturbed):
+    """Operation number ``at`` fails with ``error``: once, or from then on for ever."""
+
+    def __init__(self, at, error, forever=False):
+        self.remaining, self.error, self.forever = at, error, forever
+
+    def _around(self, name, *arguments):
+        self.remaining -= 1
+        if name != "close" and (self.remaining == 0 or (self.forever and self.remaining < 0)):
+            raise OSError(self.error, os.strerror(self.error))
+        return super()._around(name, *arguments)
 
 
 def naive(files_, path, data):
@@ -81,7 +85,7 @@ def run(folder, files_=None, recipe=SMALL, **options):
 
 
 def child(call, number=0, seconds=0.0):
-    """The exit status of a call in a process of its own, which is sent a signal after so many seconds of processor
+    """The exit status of a call in a process of its own, which is sent a signal after ``seconds`` of processor
     time; and how many it has taken."""
     process = os.fork()
     if process == 0:
@@ -173,7 +177,7 @@ class Campaign:
         self.check(end, "undisturbed")
 
     def kill(self, count):
-        """So many times; how many it was."""
+        """``count`` times; how many it was."""
         seed = int(os.environ.get("RECOMMIT_KILLS_SEED", "0"))
         draw, kills = random.Random(seed), Counter()
         while kills.total() < count:
@@ -192,8 +196,7 @@ class Campaign:
         return kills.total()
 
     def check(self, end, where):
-        """It ended by itself: in the bytes of one that nobody disturbed. The next one begins from nothing."""
-        now = content(self.out)
-        others = [name for name in sorted(now.keys() | self.whole.keys()) if now.get(name) != self.whole.get(name)]
+        """It ended by itself: in the bytes of an undisturbed one. The next one begins from nothing."""
+        others = differences(self.out, self.whole)
         assert (end, others) == (0, []), f"{where}: ended with {end}, and these differ: {others}"
         shutil.rmtree(self.out)

@@ -6,11 +6,11 @@ import errno
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
-from tests.crash.faults import Disk, Failing, Recording, without_duplicate_renames
-from tests.crash.trees import SMALL, differences, findings, tree
+from tests.crash.changes import SMALL, content, differences, findings
+from tests.crash.faults import Disk, Recording
+from tests.crash.killer import Failing
 
 from recommit.data.builder import build
 from recommit.data.dataset import open_folder
@@ -23,18 +23,21 @@ TINY = SMALL.changed(difficulties=SMALL.difficulties[:1], count=12, validation=0
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "set"
     build(TINY, folder)
-    return tree(folder)
+    return content(folder)
 
 
 #: A disk that fails at operation number n, once and for ever: with what, and at every how many. All of them nightly.
 FAILURES = [(error, forever) for error in (errno.ENOSPC, errno.EIO, errno.EACCES) for forever in (False, True)]
+FAILURES += [(errno.EFBIG, True)]  # of a limit of the process
 SOME = [(*failure, 2 if failure == (errno.ENOSPC, True) else 7) for failure in FAILURES]
 ALL = [pytest.param(*failure, 1, marks=pytest.mark.nightly) for failure in FAILURES]
 
 
 @pytest.mark.parametrize(("error", "forever", "stride"), [*SOME, *ALL])
 def test_operation_number_n_fails(tmp_path, undisturbed, error, forever, stride, record_property):
-    kind = {errno.ENOSPC: errors.DiskFull, errno.EACCES: errors.WrongFolder}.get(error, errors.DataError)
+    kind = {errno.ENOSPC: errors.DiskFull, errno.EFBIG: errors.DiskFull, errno.EACCES: errors.WrongFolder}.get(
+        error, errors.DataError
+    )
     at = 0
     while True:
         at += stride
@@ -66,10 +69,7 @@ def _error_of(call):
 @pytest.mark.parametrize("images", [30, pytest.param(1500, marks=pytest.mark.nightly)])
 def test_power_loss(tmp_path, undisturbed, images, record_property):
     """Any image that a crash may leave is finished into the undisturbed tree, and never opens as something else."""
-    root, recorder = tmp_path / "recorded", Recording()
-    build(TINY, root, files_=recorder)
-    log = [("entry", root.parent, root.name, "folder"), ("flush folder", root.parent)]
-    log += without_duplicate_renames([item for item in recorder.log if item[:3] != log[0][:3]])
+    root, log = recorded(tmp_path)
     assert differences(root, undisturbed) == []
     opened = 0
     for seed in range(images):
@@ -83,6 +83,14 @@ def test_power_loss(tmp_path, undisturbed, images, record_property):
     assert _opens(tmp_path / "image", undisturbed)
     assert opened < images / 4
     record_property("executed", images)
+
+
+def recorded(place):
+    """A build, and what it did to the disk after its folder was there."""
+    root, recorder = place / "recorded", Recording()
+    build(TINY, root, files_=recorder)
+    first = ("entry", root.parent, root.name, "folder")
+    return root, [first, ("flush folder", root.parent), *(item for item in recorder.log if item[:3] != first[:3])]
 
 
 def _opens(image, undisturbed):
@@ -108,10 +116,7 @@ def test_power_loss_sees_a_writer_that_does_not_flush(tmp_path, undisturbed, mon
         files_.flush_folder(path.parent)
 
     monkeypatch.setattr(files, "replace", hasty)
-    root, recorder = tmp_path / "recorded", Recording()
-    build(TINY, root, files_=recorder)
-    log = [("entry", root.parent, root.name, "folder"), ("flush folder", root.parent)]
-    log += without_duplicate_renames(recorder.log[2:])
+    root, log = recorded(tmp_path)
     bad = 0
     for seed in range(25):
         Disk(log[: len(log) * seed // 25], seed).image(root, tmp_path / "image")
@@ -119,47 +124,10 @@ def test_power_loss_sees_a_writer_that_does_not_flush(tmp_path, undisturbed, mon
     assert bad > 5
 
 
-def test_size_limit_of_files(tmp_path, undisturbed):
-    """RLIMIT_FSIZE: the first shard does not fit; without the limit the same folder is finished."""
-    script = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
-        "from recommit.cli import main; sys.exit(main(sys.argv[1:]))"
-    )
-    recipe = tmp_path / "recipe.json"
-    recipe.write_text(TINY.to_json(), "utf-8")
-    call = ["data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
-    done = subprocess.run([sys.executable, "-c", script, *call], capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "what was finished is intact: make room" in done.stderr
-    assert findings(tmp_path / "set", undisturbed) == []
-    done = subprocess.run([sys.executable, "-m", "recommit.cli", *call], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert differences(tmp_path / "set", undisturbed) == []
-
-
-def test_no_permission(tmp_path):
-    """In a child without privileges, whoever runs the tests."""
-    tmp_path.chmod(0o755)
-    (tmp_path / "closed").mkdir(mode=0o555)
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            if os.getuid() == 0:
-                os.setuid(65534)
-            build(TINY, tmp_path / "closed" / "set")
-        except errors.WrongFolder as error:
-            status = 10 + error.exit_status
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 12
-    assert list((tmp_path / "closed").iterdir()) == []
-
-
 def test_folder_vanishes(tmp_path):
     folder = tmp_path / "set"
 
-    def remove(_progress):
+    def remove(*_progress):
         shutil.rmtree(folder)
 
     with pytest.raises(errors.FolderVanished):
@@ -203,7 +171,7 @@ def test_two_writers(tmp_path, undisturbed, times, record_property):
     for _ in range(times):
         folder, seen = tmp_path / "set", []
 
-        def other(_progress, folder=folder, seen=seen):
+        def other(*_progress, folder=folder, seen=seen):
             seen.append(_build_in_child(folder))
 
         build(TINY, folder, progress=other)
@@ -255,7 +223,7 @@ def _build_in_child(folder):
         "\x00\xff garbage",
         f"{os.getpid()} - -\n",
     ],
-    ids=["empty", "number", "nobody", "elsewhere", "garbage", "ourselves"],
+    ids=["empty", "number", "no process", "elsewhere", "garbage", "ourselves"],
 )
 def test_stale_locks(tmp_path, text):
     (tmp_path / lock.NAME).write_text(text, "latin-1")
@@ -265,7 +233,7 @@ def test_stale_locks(tmp_path, text):
 
 
 class Clock:
-    """A clock that goes on only while somebody sleeps."""
+    """A clock that goes on in sleep alone."""
 
     def __init__(self):
         self.now = 0.0
@@ -294,4 +262,4 @@ def test_second_opinion_without_working_locks(tmp_path, monkeypatch, holder, bus
     else:
         with lock.Lock(tmp_path, patience=0.2):
             pass
-    assert clock.now <= 0.2 + 0.02, "nobody waits for longer than was asked for"
+    assert clock.now <= 0.2 + 0.02, "no wait is longer than was asked for"

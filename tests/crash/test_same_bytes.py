@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from tests.crash.trees import SMALL, differences, tree
+from tests.crash.changes import SMALL, content, differences
 
 import recommit
 import recommit.data
@@ -22,7 +22,7 @@ from recommit.storage import errors
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "set"
     build(SMALL, folder)
-    return tree(folder)
+    return content(folder)
 
 
 def test_order_of_shards(tmp_path, undisturbed, monkeypatch):
@@ -43,22 +43,45 @@ def test_clock_jumps(tmp_path, undisturbed, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: rng.uniform(0, 4e9))
     monkeypatch.setattr(time, "monotonic", lambda: rng.uniform(-86400, 86400))
     told = []
-    build(SMALL, tmp_path / "set", progress=told.append)
+    build(SMALL, tmp_path / "set", progress=lambda done, *_: told.append(done))
     assert differences(tmp_path / "set", undisturbed) == []
-    assert [now.shards for now in told] == list(range(1, len(told) + 1))
+    assert told == list(range(1, len(told) + 1))
+
+
+#: Each differs from the others in everything that a careless program might look at.
+WORLDS = (
+    {"TZ": "UTC", "LC_ALL": "C", "LANG": "C", "PYTHONHASHSEED": "0", "umask": "022"},
+    {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "LANG": "tr_TR.UTF-8", "PYTHONHASHSEED": "1", "umask": "077"},
+    {"TZ": "America/St_Johns", "LC_ALL": "POSIX", "LANG": "de_DE.UTF-8", "PYTHONHASHSEED": "12345", "umask": "002"},
+)
+#: Writes files the way a user does; planted: a title that depends on the hash seed.
+WRITE = """
+import sys, recommit
+from recommit.cli import main
+folder, recipe = sys.argv[1:]
+for task, size in (("sokoban", "8"), ("sliding", "4")):
+    out = ["--out", f"{folder}/{task}.txt"]
+    assert main(["levels", "generate", "--task", task, "--size", size, "--count", "50", *out]) == 0
+assert main(["data", "build", "--recipe", recipe, "--out", f"{folder}/set"]) == 0
+recommit.write_levels(f"{folder}/planted", recommit.Sokoban(8).generate(1).states, titles=[str(hash("title"))])
+"""
 
 
 def test_another_world(tmp_path, undisturbed):
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(SMALL.to_json(), "utf-8")
-    world = {"TZ": "America/St_Johns", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "77"}
-    old = os.umask(0o077)
-    try:
-        call = [sys.executable, "-m", "recommit.cli", "data", "build", "--recipe", str(recipe), "--out", "set"]
-        subprocess.run(call, cwd=tmp_path, env={**os.environ, **world}, check=True, capture_output=True)
-    finally:
-        os.umask(old)
-    assert differences(tmp_path / "set", undisturbed) == []
+    """Whatever the folder, time zone, language, hash seed and umask."""
+    (tmp_path / "recipe.yaml").write_text(SMALL.to_json(), "utf-8")
+    trees = []
+    for number, world in enumerate(WORLDS):
+        place, here = tmp_path / str(number), tmp_path / f"{number}-here"
+        place.mkdir()
+        here.mkdir()
+        words = ["sh", "-c", f'umask {world["umask"]}; exec "$@"', "sh", sys.executable, "-c", WRITE]
+        call = [*words, str(place), str(tmp_path / "recipe.yaml")]
+        subprocess.run(call, cwd=here, env={**os.environ, **world}, check=True, capture_output=True)
+        assert not list(here.iterdir()), "the working directory was written to"
+        assert differences(place / "set", undisturbed) == []
+        trees.append(content(place))
+    assert {name for name in trees[0] if len({each[name] for each in trees}) > 1} == {"planted"}
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""How a file is damaged: bits, bytes, values of trees and tables, texts that lead elsewhere, things in its place."""
+"""How a file is damaged: bits, bytes, values of trees and tables, texts that lead elsewhere."""
 
 from __future__ import annotations
 
@@ -163,67 +163,3 @@ def _another(rng: random.Random, value: Any) -> Any:
     if isinstance(value, bytes):
         return rng.choice([b"", value[:-1], b"\xff" * len(value), bytes(len(value)), value[::-1]])
     return value
-
-
-def nothing(_path, _whole, _victim):
-    """No file at all."""
-
-
-def folder(path, _whole, _victim):
-    """A folder."""
-    path.mkdir()
-
-
-def pipe(path, _whole, _victim):
-    """A pipe, whose reader waits."""
-    os.mkfifo(path)
-
-
-def dangling(path, _whole, _victim):
-    """A link that leads nowhere."""
-    path.symlink_to("nowhere")
-
-
-def loop(path, _whole, _victim):
-    """A link to itself."""
-    path.symlink_to(path.name)
-
-
-def link(path, _whole, victim):
-    """A link to a file of the user's."""
-    path.symlink_to(victim / "bashrc")
-
-
-def link_to_folder(path, _whole, victim):
-    """A link to a folder of the user's."""
-    path.symlink_to(victim)
-
-
-def link_to_be(path, _whole, victim):
-    """A link to a file of the user's that is not there yet."""
-    path.symlink_to(victim / "authorized_keys")
-
-
-def moved(path, whole, victim):
-    """A link to the same bytes elsewhere."""
-    (victim.parent / "elsewhere").write_bytes(whole)
-    path.symlink_to(victim.parent / "elsewhere")
-
-
-def empty(path, _whole, _victim):
-    """No bytes."""
-    path.write_bytes(b"")
-
-
-def another_version(path, whole, _victim):
-    """As a program with other ideas of the same file would write it."""
-    path.write_bytes(b"{}\n" if path.suffix == ".json" else whole[: len(whole) // 2])
-
-
-def another_bit(path, whole, _victim):
-    """The same but for one bit."""
-    path.write_bytes(flipped(whole, 4 * len(whole)))
-
-
-THINGS = (nothing, folder, pipe, dangling, loop, link, moved, empty, another_version, another_bit)
-LINKS = (link, link_to_folder, link_to_be)

@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import multiprocessing
 import os
 import random
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -22,7 +20,6 @@ import pyarrow.parquet as pq
 import torch
 import yaml
 from tests.damage import changes, finished
-from tests.structure.commands import call
 
 from recommit.storage import verified
 from recommit.storage.files import Files
@@ -30,16 +27,9 @@ from recommit.storage.files import Files
 #: From the best outcome to the worst.
 SAME, SEEN, NAMELESS = "the same result", "noticed", "an error that does not name the file"
 FOREIGN, SILENT = "an error that is no sentence", "another result, unnoticed"
-THROUGH, HANGS = "written through a link", "did not end"
-OUTCOMES = (SAME, SEEN, NAMELESS, FOREIGN, SILENT, THROUGH, HANGS)
+OUTCOMES = (SAME, SEEN, NAMELESS, FOREIGN, SILENT)
 #: ``DataError`` is a RuntimeError, other refusals ValueErrors.
 NOTICED = (ValueError, RuntimeError)
-#: Seconds to wait for a command that should not wait; far more than any takes on the slowest machine.
-PATIENCE = 300
-#: Of the machine and of the moment.
-PASSING = {"timing.jsonl", ".lock", "DIGESTS"}
-#: A temporary name, of which a part is drawn anew each time.
-TEMPORARY = re.compile(r"\.[^/]*\.\d+-[0-9a-f]{8}\.tmp|\.tmp\w{6}")
 NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
 PROGRAMS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "webbrowser.open")
 CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.symlink", "os.link", "os.truncate", "os.chmod")
@@ -113,54 +103,14 @@ class Ended(NamedTuple):
     reached: list[tuple[str, object]]
 
 
-class Command(NamedTuple):
-    """A command line that reads a folder, or writes into ./new, and where its result lies; nowhere: it prints it."""
-
-    area: str
-    words: tuple[str, ...]
-    made: tuple[str, ...]
-
-    @property
-    def name(self):
-        return " ".join(self.words[:3])
-
-    def call(self, place):
-        """Its result, or a ValueError with the last line that it says."""
-        status, said = call(finished.words_of(self.words, place))
-        last = (said.strip().splitlines() or [""])[-1]
-        if status == 0:
-            return contents(place, self.made) if self.made else said
-        if status in (1, 2) and "Traceback" not in said and last and not re.match(r"recommit: \w+Error: ", last):
-            raise ValueError(said)
-        raise AssertionError(f"status {status}: {said[-600:]}")
-
-
-def reading():
-    """The commands of the registry, by the folder that they read."""
-    lines = finished.READING.strip().replace("SMALL", " ".join(finished.SMALL)).splitlines()
-    found = []
-    for line in lines:
-        area, words, *made = re.split(": | > ", line.replace("PLAYED", " ".join(finished.PLAYED)))
-        found.append(Command(area, tuple(words.split()), tuple(made)))
-    return found
-
-
-def contents(place, made, *, but=PASSING):
-    """The bytes of all files below, links followed."""
-    paths = [path for name in made for path in [place / name, *sorted((place / name).rglob("*"))]]
-    files = [path for path in paths if path.name not in but and path.is_file()]
-    return {path.relative_to(place).as_posix(): path.read_bytes() for path in files}
-
-
 class Folders:
-    """Finished folders, a copy of them, the user's own folder beside them, and how each reader ends undisturbed."""
+    """Finished folders, the user's own folder beside them, and how each reader ends undisturbed."""
 
     def __init__(self, root, **options):
-        self.place, self.kept, self.victim = root / "finished", root / "kept", root / "mine"
+        self.place, self.victim = root / "finished", root / "mine"
         self.guard, self.usual = guard(), {}
         finished.make(self.place, **options)
         finished.adapt(self.place)
-        shutil.copytree(self.place, self.kept)
         self.victim.mkdir()
         for name in changes.LOOKED_FOR:
             (self.victim / name).write_text("{}")
@@ -177,61 +127,13 @@ class Folders:
         learned = error = None
         with self.guard.listening(self.place, self.victim if guarded else None):
             try:
-                learned = reader.call(self.place) if isinstance(reader, Command) else reader(self.place)
-            except Exception as raised:  # noqa: BLE001  (judged by whoever asks)
+                learned = reader(self.place)
+            except Exception as raised:  # noqa: BLE001  (judged by the caller)
                 error = raised
         return Ended(learned, error, set(self.guard.opened), list(self.guard.reached))
 
-    def apart(self, command):
-        """How a command ends in a process of its own; None if it waits for ever."""
-        receiver, sender = multiprocessing.Pipe(duplex=False)
-
-        def child():
-            ended = self.ended(command)
-            known = isinstance(ended.error, ValueError | AssertionError | None)
-            sender.send(ended if known else ended._replace(error=AssertionError(repr(ended.error))))
-
-        process = multiprocessing.get_context("fork").Process(target=child)
-        process.start()
-        sender.close()
-        try:
-            if not receiver.poll(PATIENCE):
-                process.kill()
-                return None
-            return receiver.recv()
-        except EOFError:
-            return Ended(None, AssertionError("the process died"), set(), [])
-        finally:
-            process.join()
-            receiver.close()
-
-    def put_back(self):
-        shutil.rmtree(self.place)
-        shutil.copytree(self.kept, self.place)
-
-    @contextlib.contextmanager
-    def put_back_behind(self):
-        try:
-            yield
-        finally:
-            self.put_back()
-
-    def undisturbed(self, command):
-        """How a command ends, and the names of what it opens and leaves in ./new."""
-        if command not in self.usual:
-            with self.put_back_behind():
-                if command.area == "new":
-                    (self.place / "new").mkdir()
-                ended = self.apart(command)
-                assert ended.error is None, ended.error
-                made = contents(self.place, command.made, but=()) if command.area == "new" else {}
-                self.usual[command] = ended._replace(opened=ended.opened | made.keys())
-        return self.usual[command]
-
     def judged(self, ended, usual, name):
         """The kind of an end."""
-        if ended is None:
-            return HANGS
         if isinstance(ended.error, NOTICED):
             return SEEN if Path(name).name in str(ended.error) else NAMELESS
         if ended.error:
@@ -263,43 +165,8 @@ class Folders:
                 bad.append(f"{name}, bit {bit}: {outcome}")
         return bad
 
-    def instead(self, name, thing, command):
-        """What is wrong with a command that finds something else in the place of a file that it reads or writes."""
-        usual, mine = self.undisturbed(command), contents(self.victim, ("",), but=())
-        path = self.place / name
-        whole = path.read_bytes() if path.is_file() else None
-        with self.put_back_behind():
-            path.unlink(missing_ok=True)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            thing(path, whole, self.victim)
-            ended = self.apart(command)
-        through = contents(self.victim, ("",), but=()) != mine
-        outcome = THROUGH if through else self.judged(ended, usual, name)
-        fine = outcome in (SAME, SEEN, NAMELESS) or (
-            outcome == SILENT and (whole is None or (path.name, thing) in GONE)
-        )
-        told = "" if fine else f"{name}: {thing.__name__}: {command.name}: {outcome}"
-        return told and f"{told}: {ended and (ended.error or '')!s:.600}"
-
-    def written(self, command):
-        """What a command opens and leaves in ./new; no other name is to be guessed."""
-        names = {name for name in self.undisturbed(command).opened if name.startswith("new/")}
-        return sorted(name for name in names if not TEMPORARY.search(name))
-
     def files(self, area):
-        return [name for name in finished.every_file(self.kept) if name.partition("/")[0] == area]
-
-    def every_instead(self):
-        """Every thing in the place of every file, for each command that opens it; for one that reads its folder where
-        none opens it."""
-        commands = reading()
-        cases = []
-        for area in dict.fromkeys(command.area for command in commands):
-            own = [command for command in commands if command.area == area]
-            for name in self.files(area):
-                opening = [each for each in own if name in self.undisturbed(each).opened] or own[:1]
-                cases += [(name, thing, each) for thing in changes.THINGS for each in opening]
-        return cases
+        return [name for name in finished.every_file(self.place) if name.partition("/")[0] == area]
 
     def tree(self, name):
         text = (self.place / name).read_text()
@@ -345,8 +212,6 @@ class Folders:
 
 
 rank = OUTCOMES.index
-#: A page says less where the run, which may lie on another machine, has lost its curves.
-GONE = {("metrics.jsonl", changes.nothing), ("versions.json", changes.nothing)}
 #: An evaluation may name any folder of this machine as its run: a page shows its training.
 READ_ANYWHERE = {("eval/plan.json", ("run",))}
 

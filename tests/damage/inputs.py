@@ -36,8 +36,7 @@ from recommit.storage.files import Files, sha256
 from recommit.train import config
 from recommit.train.grpo.config import GrpoConfig, of_variant
 from recommit.watch import recorded
-from recommit.zero_shot import client, messages, parser, transport
-from recommit.zero_shot.secret import Key
+from recommit.zero_shot import client, parser, transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,7 +148,7 @@ class Kinds:
         """The manifest of a graph, and what is said of it."""
         folder = self.put("graph/manifest.json", data).parent
         graph = graphs.read(folder)
-        tables.card(graph, graphs.describe(graph), "a/b")
+        tables.about(graph, graphs.describe(graph))
 
     def open(self, data: bytes) -> None:
         """A data set with this manifest."""
@@ -231,10 +230,10 @@ def replies() -> Iterator[Any]:
 def answer(body: bytes) -> None:
     """A reply as an answer, as a complaint, and without a key that it repeats."""
     client.of_reply(transport.Reply(400, {"retry-after": body[:40].decode("utf-8", "replace")}, body))
-    Key("sk-canary-9f8e7d6c5b4a3210", "KEY").redact(messages.complaint(body)[0])
+    transport.Key("sk-canary-9f8e7d6c5b4a3210", "KEY").redact(client.complaint(body)[0])
     try:
-        said = messages.read(body)
-    except messages.Malformed:
+        said = client.read(body)
+    except ValueError:
         return
     json.dumps([said.text, said.finish, said.id, said.tokens_in]).encode("ascii")
     parser.parse(said.text, refused=said.refused, cut_off=said.cut_off)

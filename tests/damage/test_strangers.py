@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import shutil
-from pathlib import Path
 
 import pytest
 
@@ -14,15 +12,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
-from safetensors.torch import load_file, save_file
 from tests.refusals import refused
 
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, parquet
 from recommit.data.dataset import open_folder
-from recommit.policy.backbones.backbone import INDEX, load_backbone
-from recommit.policy.backbones.random_init import make_backbone
-from recommit.report import html
 from recommit.runs.directory import best_policy
 from recommit.storage import errors, recipe_text, verified
 from recommit.storage.files import Files
@@ -73,82 +67,6 @@ def test_what_is_too_large_or_leads_elsewhere_is_refused_unread(tmp_path, monkey
     refused([(lambda: config.load(tmp_path / "r.yaml"), words)])
 
 
-@pytest.fixture(scope="module")
-def published(tmp_path_factory):
-    return make_backbone(tmp_path_factory.mktemp("published") / "tiny", "tiny", shard=60_000)
-
-
-def changed(folder, place, name="config.json", **values):
-    """A copy of a backbone, one of its files with other values by path."""
-    shutil.copytree(folder, place)
-    about = json.loads((place / name).read_text())
-    for path, value in values.items():
-        *outer, last = path.split("__")
-        inner = about
-        for key in outer:
-            inner = inner[key]
-        inner[last] = value
-    (place / name).write_text(json.dumps(about))
-    return place
-
-
-def adapted(folder, place):
-    changed(folder, place)
-    (place / "adapter_config.json").write_text('{"peft_type": "LORA", "base_model_name_or_path": "evil/repository"}')
-    return place
-
-
-def elsewhere(folder, place):
-    index = json.loads((folder / INDEX).read_text())
-    return changed(folder, place, INDEX, weight_map={key: f"../{name}" for key, name in index["weight_map"].items()})
-
-
-def pickled(folder, place):
-    changed(folder, place)
-    weights = {}
-    for path in [*place.glob("*.safetensors"), place / INDEX]:
-        weights |= load_file(path) if path.suffix == ".safetensors" else {}
-        path.unlink()
-    torch.save(weights, place / "pytorch_model.bin")
-    save_file({"x": torch.zeros(1 << 20)}, place / "more.safetensors")
-    return place
-
-
-def test_a_backbone_brings_weights_alone(published, tmp_path):
-    for number, (change, words) in enumerate(
-        (
-            ({"quantization_config": {"quant_method": "fp8"}}, "expected weights that are not quantised"),
-            ({"vision_config__depth": 100_000}, "expected depth of 1..1024, got 100000"),
-            ({"text_config__vocab_size": 10**9}, " numbers, as config.json says, got "),
-            (adapted, "expected a whole model, got one with adapter_config.json"),
-            (elsewhere, " in its model.safetensors.index.json, got '../"),
-            (pickled, "expected model.safetensors or model.safetensors.index.json, got neither"),
-        )
-    ):
-        place = tmp_path / str(number)
-        changed(published, place, **change) if isinstance(change, dict) else change(published, place)
-        refused([(lambda place=place: load_backbone(place), words)], ValueError)
-
-
-@pytest.mark.parametrize("where", ["", "text_config__", "vision_config__"])
-def test_kernels_are_not_asked_for(where, published, tmp_path, monkeypatch):
-    """A configuration may name compiled code on a hub, which transformers then loads."""
-    from transformers import modeling_utils
-
-    for each in (name for name in dir(modeling_utils) if "kernel" in name and "load" in name):
-        monkeypatch.setattr(modeling_utils, each, lambda *_, **__: pytest.fail("a kernel was asked for"))
-    for name in ("attn_implementation", "_attn_implementation", "_experts_implementation"):
-        load_backbone(changed(published, tmp_path / name, **{f"{where}{name}": "evil/kernel"}))
-
-
-@pytest.mark.parametrize("kind", ["MistralCommonBackend", "BertJapaneseTokenizer", "Nothing"])
-def test_a_backbone_does_not_choose_the_class_of_its_tokenizer(kind, published, tmp_path):
-    remote = {"AutoTokenizer": ["evil/repository--mod.C", "evil/repository--mod.C"]}
-    values = {"tokenizer_class": kind, "auto_map": remote}
-    theirs = changed(published, tmp_path / "theirs", "tokenizer_config.json", **values)
-    assert type(load_backbone(theirs).tokenizer).__name__ == "Qwen2Tokenizer"
-
-
 def tables():
     """Columns of a small table that becomes large, and of types whose texts would be kept many times."""
     many = 1 << 16
@@ -188,14 +106,3 @@ def test_tables_are_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "MOST_GROWTH", 0)
     words = "expected at most 0 times its size, got"
     refused([(lambda: open_folder(tmp_path / "data").columns(), words)], errors.Damaged)
-
-
-def test_a_page_takes_no_script_from_elsewhere(tmp_path, monkeypatch):
-    """The puzzle that an evaluation names is a script of the package."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "evil.js").write_text("evil")
-    own = html.rules("nothing")
-    beside = Path(html.__file__).parent
-    for task in (str(tmp_path / "evil"), os.path.relpath(tmp_path / "evil", beside), "../report"):
-        assert html.rules(task) == own
-    assert html.rules("sliding") != own

@@ -9,16 +9,26 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import torch
+from safetensors.torch import load_file
+from tests.ports import free_port
+from tests.waiting import HANG
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ROOT = Path(__file__).resolve().parents[2]
+#: Seconds of dozens of runs, one after the other on a busy machine; gloo would wait longer.
+LIMIT = 3 * HANG
 RANK = int(os.environ.get("RANK", "0"))
 
 
@@ -37,11 +47,61 @@ class Job:
 
 def run(jobs: list[Job], world: int, folder: Path) -> list[tuple[int, str]]:
     """Start ``world`` ranks and wait; exit status and everything printed of each."""
-    from tests.invariant.zero_runs import launch
-
     listed = folder / f"jobs-{len(list(folder.glob('jobs-*.json')))}.json"
     listed.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
     return launch("tests.invariant.rank_jobs", [str(listed)], world, listed.with_suffix(""))
+
+
+def launch(module: str, arguments: list[str], world: int, log: Path) -> list[tuple[int, str]]:
+    """Start ``world`` ranks of ``python -m module arguments``; the exit status of each, and what it said (beside
+    ``log``).
+
+    Where one was killed, gloo itself would let the others wait for half an hour: for longer than ``LIMIT``."""
+    port = free_port()
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world), "OMP_NUM_THREADS": "1"}
+    printed = [log.parent / f"{log.name}-{port}-{rank}.txt" for rank in range(world)]
+    ranks = []
+    for rank, path in enumerate(printed):
+        with path.open("w") as file:
+            own = {**os.environ, **place, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+            command = [sys.executable, "-m", module, *arguments]
+            ranks.append(subprocess.Popen(command, cwd=ROOT, env=own, stdout=file, stderr=subprocess.STDOUT))
+    try:
+        with ThreadPoolExecutor(world) as threads:
+            statuses = list(threads.map(lambda rank: rank.wait(timeout=LIMIT), ranks))
+        return [(status, path.read_text()) for status, path in zip(statuses, printed, strict=True)]
+    finally:
+        for rank in ranks:
+            rank.kill()
+
+
+def well(ranks: list[tuple[int, str]]) -> str:
+    """What the first rank said, where every one ended well."""
+    assert {status for status, _ in ranks} == {0}, "\n".join(text[-2000:] for _, text in ranks)
+    return ranks[0][1]
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    """Of a run's last policy, in float32: heads; the backbone, or its adapter."""
+    policy, tensors = max((run / "checkpoints").glob("step-*")) / "policy", dict[str, torch.Tensor]()
+    for file in sorted(policy.rglob("*.safetensors")):
+        tensors |= {name: tensor.float() for name, tensor in load_file(file).items()}
+    return tensors
+
+
+def apart(one: Path, other: Path) -> float:
+    """The largest difference of a weight of two runs."""
+    first, second = weights(one), weights(other)
+    assert {k: v.shape for k, v in first.items()} == {k: v.shape for k, v in second.items()}
+    return max((_compared(k, first[k]) - _compared(k, second[k])).abs().max().item() for k in first)
+
+
+def _compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    """Without biases of keys: softmax does not depend on them, so Adam blows up the rounding of a zero gradient."""
+    if name.endswith("qkv.bias"):
+        q, _, v = tensor.chunk(3)
+        return torch.cat([q, v])
+    return torch.zeros(1) if name.endswith("k_proj.bias") else tensor
 
 
 def main(listed: str) -> int:
@@ -54,8 +114,11 @@ def main(listed: str) -> int:
 def train(job: Job) -> int:
     """In this process."""
     name, *numbers = job.patch.split(":")
-    with PATCHES[name](*map(int, numbers)):
-        return _train(job)
+    with PATCHES[name](*map(int, numbers)) as noted:
+        status = _train(job)
+    if noted is not None:
+        (Path(job.out) / f"looks-{RANK}.json").write_text(json.dumps(noted))
+    return status
 
 
 def _train(job: Job) -> int:
@@ -100,12 +163,6 @@ def at_step(step: dict[str, int], event: Any) -> Iterator[None]:
 def interrupted() -> Iterator[None]:
     """Ctrl-C on one rank only, which the others hear of."""
     with at_step({"sft": 3, "grpo": 1}, lambda: RANK or signal.raise_signal(signal.SIGINT)):
-        yield
-
-
-@contextmanager
-def killed() -> Iterator[None]:
-    with at_step({"sft": 3, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
         yield
 
 
@@ -206,10 +263,52 @@ def heads_not_gathered() -> Iterator[None]:
         yield
 
 
-PATCHES = {
+@contextmanager
+def looks() -> Iterator[list[list[str]]]:
+    """Graph by graph, the states that this process looks at."""
+    from recommit.graph.build import PolicyGraph
+
+    graphs: list[list[str]] = []
+    begin, plan = PolicyGraph.__init__, PolicyGraph._plan
+
+    def begun(self: Any, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        self.noted = []
+        graphs.append(self.noted)
+
+    def planned(self: Any, piece: Any, others: Any) -> Any:
+        self.noted.extend(self.states[i].tobytes().hex() for i in piece)
+        return plan(self, piece, others)
+
+    with mock.patch.object(PolicyGraph, "__init__", begun), mock.patch.object(PolicyGraph, "_plan", planned):
+        yield graphs
+
+
+@contextmanager
+def masters() -> Iterator[None]:
+    """Planted: the moved head is not written where DeepSpeed steps from."""
+
+    @torch.no_grad()
+    def forgetful(_: Any, parameter: Any, value: Any) -> None:
+        parameter.copy_(value)
+
+    with mock.patch("recommit.train.engine.deepspeed.ZeroEngine._set_weight", forgetful):
+        yield
+
+
+@contextmanager
+def ranks() -> Iterator[None]:
+    """Planted: every rank moves the head by what it has seen itself."""
+    with mock.patch("recommit.train.grpo.depth_head_optimizer._sum_gradients"):
+        yield
+
+
+PATCHES: dict[str, Any] = {
     "": nothing,
+    "looks": looks,
+    "masters": masters,
+    "ranks": ranks,
     "interrupted": interrupted,
-    "killed": killed,
     "killed at": killed_at,
     "unequal": unequal,
     "unseeded": unseeded,

@@ -106,14 +106,6 @@ def shell(environment, *words):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def start(place, environment):
-    """A warm start that a SLURM job made."""
-    words = ["sft", "--recipe", place / "plan.yaml", "--data", place / "data", "--out", place / "sft"]
-    assert "srun 2" in shell(environment, *words)
-    return place / "sft"
-
-
 def ranks(folder):
     """How many a run began with, from what each kept of its randomness."""
     newest = max((folder / "checkpoints").glob("step-*"))
@@ -121,16 +113,10 @@ def ranks(folder):
 
 
 @pytest.mark.nightly
-def test_a_slurm_job_trains_on_two_ranks(start):
-    assert ranks(start) == 2
-    CommitPolicy.from_pretrained(start)
-
-
-@pytest.mark.nightly
-def test_ctrl_c_reaches_the_ranks(place, start, environment):
+def test_ctrl_c_reaches_the_ranks(place, finished, environment):
     """Through torchrun, which would kill them; the same command goes on."""
     out = place / "stopped"
-    shutil.copytree(start, out / "sft")
+    shutil.copytree(finished / "sliding" / "sft", out / "sft")
     shutil.copy(place / "plan.yaml", out)
     begin = "- train grpo --recipe plan.yaml --init sft --set optim.steps=40"
     (place / "two.yaml").write_text("\n".join(f"{begin} --variant fixed-{d} --out fixed-{d}-s0" for d in (2, 4)))
@@ -202,7 +188,7 @@ def reproduce(out, preset, gpus, engine="deepspeed"):
 
 
 def made(task, world):
-    """The report is there, and both runs were made by so many ranks."""
+    """The report is there, and both runs were made by ``world`` ranks."""
     assert [ranks(task / folder) for folder in ("sft", "family/adaptive-s7")] == [world, world]
     assert (task / "report.html").is_file()
 
@@ -224,3 +210,4 @@ def test_a_preset_in_a_slurm_job(place, environment):
     logs = [path.read_text() for path in (place / "slurm" / "launch").glob("*.log")]
     assert sum("srun 2" in text for text in logs) == 3
     made(place / "slurm" / "sliding", 2)
+    CommitPolicy.from_pretrained(place / "slurm" / "sliding" / "sft")

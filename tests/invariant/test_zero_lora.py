@@ -1,5 +1,5 @@
 """T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks, activations computed again; a
-text that all states share, and a prompt with the picture first. What it saves, everybody loads.
+text that all states share, and a prompt with the picture first. What it saves, loads anywhere.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
-from safetensors.torch import load_file
-from tests.invariant.rank_jobs import Job, run, train
-from tests.invariant.zero_runs import compared
+from tests.invariant import rank_jobs
+from tests.invariant.rank_jobs import Job, run, train, well
 
 from recommit.data import DataSpec, Difficulty, build
 from recommit.policy.policy import CommitPolicy
@@ -70,27 +69,18 @@ class Place:
         return Job(kind, recipe, source, str(self.folder / out), list(changes), patch, quiet)
 
     def together(self, jobs: list[Job]) -> None:
-        """By two ranks, one job after the other; what they said is in printed.txt."""
-        ranks = run(jobs, 2, self.folder)
-        assert [status for status, _ in ranks] == [0, 0], ranks[0][1]
-        with (self.folder / "printed.txt").open("a", encoding="utf-8") as said:
-            said.write(ranks[0][1])
+        """By two ranks, one job after the other."""
+        well(run(jobs, 2, self.folder))
 
     def weights(self, name: str) -> dict[str, torch.Tensor]:
-        """Of the last checkpoint, in float32."""
-        policy = max((self.folder / name / "checkpoints").glob("step-*")) / "policy"
-        tensors = load_file(policy / "heads.safetensors") | load_file(policy / "adapter" / "adapter_model.safetensors")
-        return {key: tensor.float() for key, tensor in tensors.items()}
+        return rank_jobs.weights(self.folder / name)
 
     def losses(self, name: str) -> list[float]:
         lines = (json.loads(line) for line in (self.folder / name / "metrics.jsonl").read_text().splitlines())
         return [line["loss"] for line in lines if "loss" in line]
 
     def apart(self, one: str, other: str) -> float:
-        """The largest difference of a weight."""
-        first, second = self.weights(one), self.weights(other)
-        assert {k: v.shape for k, v in first.items()} == {k: v.shape for k, v in second.items()}
-        return max((compared(k, first[k]) - compared(k, second[k])).abs().max().item() for k in first)
+        return rank_jobs.apart(self.folder / one, self.folder / other)
 
 
 def zero(stage: str, *more: str) -> list[str]:
@@ -131,7 +121,6 @@ def more(place):
     """The combinations that the fixture ``place`` leaves out."""
     job = place.job
     assert train(job("sft", "joint", *JOINT)) == train(job("grpo", "joint-rl", *TOGETHER)) == 0
-    assert train(job("sft", "begun-alone", patch="interrupted")) == 130
     jobs = [job("sft", f"sft-{s}", "data", *zero(s)) for s in OTHERS]
     jobs += [job("grpo", f"rl-{s}", "one", *zero(s)) for s in OTHERS]
     jobs += [
@@ -140,14 +129,11 @@ def more(place):
         if name != "offload-3"
     ]
     jobs += [
-        job("sft", "begun-alone", "data", *zero("2")),
-        job("sft", "begun-by-two", "data", *zero("1"), patch="interrupted"),
         job("sft", "joint-2", *JOINT, *zero("2")),
         job("grpo", "joint-rl-2", *TOGETHER, *zero("2")),
         job("sft", "planted-nothing", *JOINT, *zero("2"), patch="weighty nothing"),
         job("sft", "joint-3", *JOINT, *zero("3")),
         job("sft", "unequal", "data", *zero("3"), patch="unequal"),
-        job("grpo", "nothing-to-play", "one", *zero("3"), patch="no states"),
         job("grpo", "rl-of-3", "sft-3", *zero("3")),
         job("grpo", "rl-of-bf16-3", "bf16-3", *zero("3")),
         job("grpo", "joint-rl-3", *TOGETHER, *zero("3")),
@@ -159,13 +145,7 @@ def more(place):
     ]
     shortly = zero("3", "optim.steps=1", "validation.budget=1", "rollout.budget=1")
     jobs += [job("grpo", "no-states", "offload-3", *shortly, patch="no states")]
-    jobs += [job("sft", "begun-at-3", "data", *zero("3"), patch="interrupted")]
-    jobs += [job("sft", "killed", "data", *zero("2"))]
-    first, second = run([job("sft", "killed", "data", *zero("2"), patch="killed")], 2, place.folder)
-    assert (first[0], second[0]) == (1, -9)
-    (place.folder / "mourner.txt").write_text(first[1])
     place.together(jobs)
-    assert train(job("sft", "begun-at-3")) == train(job("sft", "begun-by-two")) == 0
     return place
 
 
@@ -213,36 +193,25 @@ def test_the_comparison_sees_a_rank_that_reads_anothers_rows(place):
     assert place.apart("one", "planted-rows") > 1e-4
 
 
-def loads(place, name):
-    policy, saved = CommitPolicy.from_pretrained(place.folder / name), place.weights(name)
-    held = {f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()}
-    held |= {f"decoder.{k}": v for k, v in policy.decoder.state_dict().items()}
-    assert all(torch.equal(value, saved[key]) for key, value in held.items())
-    assert [tuple(output.weight.shape) for output in policy.decoder.outputs] == [(4, 32), (4, 32)]
+def loads(place, count):
+    """All that was saved, but for what is planted; that of the nightly tier is more."""
+    names = [run.parent.name for run in sorted(place.folder.glob("*/checkpoints")) if "planted" not in run.parent.name]
+    assert len(names) >= count
+    for name in names:
+        policy, saved = CommitPolicy.from_pretrained(place.folder / name), place.weights(name)
+        held = {f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()}
+        held |= {f"decoder.{k}": v for k, v in policy.decoder.state_dict().items()}
+        assert all(torch.equal(value, saved[key]) for key, value in held.items()), name
+        assert [tuple(output.weight.shape) for output in policy.decoder.outputs] == [(4, 32), (4, 32)]
 
 
-SAVED = [
-    "one",
-    *(f"{kind}-{s}" for kind in ("sft", "rl") for s in STAGES),
-    "offload-3",
-]
-#: In the nightly tier.
-SAVED_TOO = [
-    *(f"{kind}-{s}" for kind in ("sft", "rl") for s in OTHERS),
-    *(name for name in BF16 if name != "offload-3"),
-    *("unequal", "nothing-to-play", "no-states", "rl-of-3", "rl-of-bf16-3", "joint-2", "joint-3", "joint-rl-3"),
-]
-
-
-@pytest.mark.parametrize("name", SAVED)
-def test_what_is_saved_loads(place, name):
-    loads(place, name)
+def test_what_is_saved_loads(place):
+    loads(place, 5)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", SAVED_TOO)
-def test_what_else_is_saved_loads(more, name):
-    loads(more, name)
+def test_what_else_is_saved_loads(more):
+    loads(more, 25)
 
 
 def test_loading_sees_heads_that_were_not_gathered(place):
@@ -263,36 +232,21 @@ def test_an_interrupted_run_goes_on_to_the_bit(more, stage):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("name", "limit"), [("begun-alone", 2e-6), ("begun-by-two", 2e-6), ("begun-at-3", 2e-5)])
-def test_a_run_goes_on_with_another_number_of_ranks(more, name, limit):
-    same(more, "one", name, limit)
-
-
-@pytest.mark.nightly
-def test_a_rank_that_is_killed_ends_the_others_and_the_run_goes_on(more):
-    said = (more.folder / "mourner.txt").read_text()
-    assert "rank 0: rank 1 ended before its work was done" in said
-    assert "Traceback" not in said
-    assert more.apart("sft-2", "killed") == 0
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["1", "2", "3"])
 def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage, record_property):
     """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and
     saving.
-    ``launch`` sees to it that the other rank ends."""
+    The other rank's next meeting fails, and it ends."""
     place = begin(tmp_path)
     longer = [*zero(stage), "optim.steps=80", "validation.every=20"]
     job = place.job("sft", "straight", "data", *longer)
-    assert [status for status, _ in run([job], 2, tmp_path)] == [0, 0]
+    well(run([job], 2, tmp_path))
     for kill in range(KILLS):
         patch = f"killed at:{kill % 2}:{12 + kill}"
         ranks = run([place.job("sft", "killed", "data", *longer, patch=patch)], 2, tmp_path)
         victim, other = ranks[kill % 2], ranks[1 - kill % 2]
         assert (victim[0], other[0]) == (-9, 1), other[1]
-        assert "ended before its work was done" in other[1]
-    assert [status for status, _ in run([place.job("sft", "killed", "data", *longer)], 2, tmp_path)] == [0, 0]
+    well(run([place.job("sft", "killed", "data", *longer)], 2, tmp_path))
     straight, killed = place.weights("straight"), place.weights("killed")
     assert all(torch.equal(straight[key], killed[key]) for key in straight)
     record_property("executed", KILLS)
@@ -306,5 +260,5 @@ def test_a_run_goes_from_stage_to_stage_and_over_ranks_that_do_not_divide_its_we
     for number, (world, stage) in enumerate([(3, "3"), (2, "1"), (3, "2")]):
         patch = "interrupted" if number < 2 else ""
         job = place.job("sft", "wandering", "data", *zero(stage), *batch, patch=patch)
-        assert [status for status, _ in run([job], world, tmp_path)] == [0] * world
+        well(run([job], world, tmp_path))
     assert place.apart("one", "wandering") <= 2e-5

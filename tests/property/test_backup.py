@@ -127,7 +127,9 @@ def test_training_values_the_same(graph, prices, seed, budgets):
 @given(graph=graphs(unplanned=False), prices=prices, seed=st.integers(0, 99))
 def test_a_policy_that_sees_what_remains_is_valued_row_by_row(graph, prices, seed):
     probs = np.random.default_rng(seed).dirichlet([1.0] * len(DEPTHS), (BUDGET + 1, len(graph)))
-    evaluation, own = PolicyEvaluation(graph, graph.rows, BUDGET, prices), probs[:, graph.rows]
-    assert evaluation.value(own) == pytest.approx(policy_values(graph, BUDGET, probs[1:], prices), abs=1e-12)
-    advantage = evaluation.advantages_by_budget(own)
-    assert (own * advantage)[1:].sum(axis=2) == pytest.approx(0.0, abs=1e-12)
+    evaluation, rows = PolicyEvaluation(graph, graph.rows, BUDGET, prices), graph.rows
+    value = policy_values(graph, BUDGET, probs[1:], prices)
+    assert evaluation.value(probs[:, rows]) == pytest.approx(value, abs=1e-12)
+    cost = prices.action * graph.executed[rows] + prices.observation
+    advantage = value[:-1][:, graph.landing[rows]] - cost - value[1:, rows, None]
+    assert evaluation.advantages_by_budget(probs[:, rows])[1:] == pytest.approx(advantage, abs=1e-12)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow")
 from tests.crash import killer
-from tests.crash.trees import differences, tree
+from tests.crash.changes import content, differences
 
 import recommit.data
 from recommit.data import assignment, sampling
@@ -70,5 +70,5 @@ def test_a_build_depends_on_its_spec_alone(spec, workers, kills):
         for at in kills:
             killer.run(Path(name) / "set", killer.Suicidal(at, "before"), spec)
         build(spec, Path(name) / "set", workers=workers)
-        assert differences(Path(name) / "set", tree(Path(name) / "calm")) == []
+        assert differences(Path(name) / "set", content(Path(name) / "calm")) == []
         recommit.data.verify(recommit.data.open(Path(name) / "set", None), labels=True)

@@ -176,7 +176,7 @@ def everywhere(level, expected, state):
 
 @pytest.mark.parametrize("limits", [LIMITS, LIMITS | {"nodes": 1 << 11}], ids=["by table", "by search"])
 def test_optimal_actions_with_the_player_everywhere(limits):
-    """Whoever asks, from whichever cell: the answers of a box set are those of its region. All searches of a state
+    """From every cell: the answers of a box set are those of its region. All searches of a state
     share its limits, and a cell after they are used up is left without an answer."""
     compared = some = whole = 0
     tabled = limits is LIMITS

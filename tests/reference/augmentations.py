@@ -8,7 +8,7 @@ import torch
 
 from recommit.policy.backbones.transformer import Normalization, normalize, patches
 
-#: What becomes of (row, column) in each view of a picture of so many rows and columns, and of a step.
+#: What becomes of (row, column) in each view of a picture of these rows and columns, and of a step.
 PLACES = [
     lambda r, c, _rows, _cols: (r, c),
     lambda r, c, _rows, cols: (r, cols - 1 - c),

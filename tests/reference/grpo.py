@@ -18,7 +18,7 @@ def reward(solved, progress, executed, decisions, config, prices, lost=False):
 
 
 def progress(distances, per):
-    """Of one commitment: ``distances`` before it and after each of its actions, negative where nobody can solve it."""
+    """Of one commitment: ``distances`` before it and after each of its actions, negative where it cannot be solved."""
     if per == "commitment":
         first, last = distances[0], distances[-1]
         return 0 if min(first, last) < 0 else first - last

@@ -119,7 +119,7 @@ def is_key(line: bytes, *names: bytes) -> bool:
 
 
 def hidden(kinds: list[str], lines: list[bytes]) -> list[str]:
-    """The kinds, with `Comment:` blocks that somebody ends turned into `aside`."""
+    """The kinds, with `Comment:` blocks with an end turned into `aside`."""
     result, i = list(kinds), 0
     while i < len(lines):
         if kinds[i] == "key" and is_key(lines[i], b"comment") and not KEY.fullmatch(lines[i])[2].strip(b" \t"):

@@ -37,22 +37,7 @@ def wilson(successes, trials, z=1.959963984540054):
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
 
 
-def best(step, state, remaining, goal, depths):
-    """(solved, -actions, -decisions) of the best choice of depths, by trying all: ``step(state, depth)`` gives
-    (state, executed, solved)."""
-    if goal(state):
-        return (1, 0, 0)
-    if remaining == 0:
-        return (0, 0, 0)
-    options = []
-    for depth in depths:
-        after, executed, solved = step(state, depth)
-        rest = (1, 0, 0) if solved else best(step, after, remaining - 1, goal, depths)
-        options.append((rest[0], rest[1] - executed, rest[2] - 1))
-    return max(options)
-
-
-def best_at(step, state, remaining, goal, depths, prices):
+def best(step, state, remaining, goal, depths, prices):
     """(value, solved, -actions, -decisions) of the best choice at ``prices`` (of an action, of a look), fractions: ties
     are exact."""
     if goal(state):
@@ -62,7 +47,7 @@ def best_at(step, state, remaining, goal, depths, prices):
     options = []
     for depth in depths:
         after, executed, solved = step(state, depth)
-        rest = (1, 1, 0, 0) if solved else best_at(step, after, remaining - 1, goal, depths, prices)
+        rest = (1, 1, 0, 0) if solved else best(step, after, remaining - 1, goal, depths, prices)
         value = rest[0] - executed * prices[0] - prices[1]
         options.append((value, rest[1], rest[2] - executed, rest[3] - 1))
     return max(options)
@@ -84,3 +69,34 @@ def sides(decisions, edges):
         "far" if here < 0 else ("near", "mid", "far")[sum(exceeded(here, start, part) for part in (1, 2))]
         for here, start in decisions
     ]
+
+
+def constant(rows):
+    """The fixed depth of most validation instances solved, the shallower of equals; ``rows`` by depth."""
+    best = None
+    for depth in sorted(rows):
+        if best is None or rows[depth] > rows[best]:
+            best = depth
+    return best
+
+
+def share(rule, fixed, ceiling):
+    """From how many of the instances each solved, over seeds; None where nothing is to be taken."""
+    way = sum(ceiling) - sum(fixed)
+    return (sum(rule) - sum(fixed)) / way if way > 0 else None
+
+
+def over_prices(outcomes, ceilings, action, ratios, *, defect=False):
+    """Mean gain share over prices: ``outcomes`` by rule are (solved, actions, looks) of every start; the first rules
+    are constants, the last is judged. ``ceilings`` by ratio are values by start. Defect: prices are weighted by
+    themselves, as in a mean over prices that are not in logarithms."""
+    *constants, own = outcomes
+    shares = []
+    for ratio, ceiling in zip(ratios, ceilings, strict=True):
+        worth = [[s - action * a - action * ratio * n for s, a, n in each] for each in (*constants, own)]
+        *fixed, rule = worth
+        most = max(fixed, key=sum)
+        way = sum(ceiling) - sum(most)
+        if way > 1e-9 * len(rule):
+            shares.append(((sum(rule) - sum(most)) / way, ratio if defect else 1.0))
+    return sum(share * weight for share, weight in shares) / sum(weight for _, weight in shares)

@@ -100,7 +100,7 @@ def optimal(distance, remaining, depths, action, look, farthest):
 
 
 def walks(distance, depth, farthest):
-    """{(where, executed)} of all sequences of so many steps; a step against the end stays, and the goal ends it."""
+    """{(where, executed)} of all sequences of ``depth`` steps; a step against the end stays, and the goal ends it."""
     result = {(distance, 0)}
     for _ in range(depth):
         moved = set()
@@ -113,3 +113,42 @@ def walks(distance, depth, farthest):
             moved |= set(steps)
         result = moved
     return result
+
+
+def drawn_episodes(graph, node, remaining, probs, weight=1.0):
+    """(chance, [(left, node, column)], end, looks left) of every way that an episode can go."""
+    if not remaining or ends(graph, node):
+        yield weight, [], node, remaining
+        return
+    for column, share in enumerate(probs[node]):
+        if share:
+            landing = graph.edges[node][column][0]
+            for total, steps, end, rest in drawn_episodes(graph, landing, remaining - 1, probs, weight * share):
+                yield total, [(remaining, node, column), *steps], end, rest
+
+
+def expected(graph, start, budget, probs, action, look, defect=""):
+    """Solved, actions, looks, regret and regret by cause. Defects: "likeliest", nothing is drawn; "even", all ways
+    count the same; "path", a round is whatever the episode has seen."""
+    if defect == "likeliest":
+        probs = [
+            [float(column == max(range(len(row)), key=row.__getitem__)) for column in range(len(row))] for row in probs
+        ]
+    ways = list(drawn_episodes(graph, start, budget, probs))
+    solved = actions = looks = lost = 0.0
+    causes: dict[str, float] = {}
+    for weight, steps, end, rest in ways:
+        share = 1 / len(ways) if defect == "even" else weight
+        solved += share * graph.goal[end]
+        stuck = 0 if graph.goal[end] else rest
+        actions += share * (sum(graph.edges[node][column][1] for _, node, column in steps) + stuck * graph.depths[0])
+        looks += share * (len(steps) + stuck)
+        been = []
+        for remaining, node, column in steps:
+            been = [*been, node] if defect == "path" else [node]
+            each = best(graph, node, remaining, action, look) - q_values(graph, node, remaining, column, action, look)
+            why = cause(graph, node, remaining, column, been, action, look)
+            lost += share * each
+            if why:
+                causes[why] = causes.get(why, 0.0) + share * each
+    return solved, actions, looks, lost, causes

@@ -25,11 +25,6 @@ def blit(state: Picture, sprites: dict[int, Picture], crop: bool) -> Picture:
     return out
 
 
-def resized(height: int, width: int) -> bool:
-    """Would the image processor change the size of such a picture?"""
-    return height % 28 != 0 or width % 28 != 0 or not MIN_PIXELS <= height * width <= MAX_PIXELS
-
-
 def normalised(value: int, channel: int) -> np.float32:
     """One value, with the image processor's roundings in its order."""
     scaled = np.float32(np.float64(value) * (1 / 255))

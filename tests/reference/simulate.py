@@ -1,4 +1,4 @@
-"""Both puzzles in plain Python, written from the rules and nothing else: slow, obvious, and not related to the core.
+"""All puzzles in plain Python, written from the rules and nothing else: slow, obvious, and not related to the core.
 
 A state is a ``bytearray`` of ``rows * cols`` cells. Actions: 0 up, 1 down, 2 left, 3 right.
 """
@@ -14,6 +14,10 @@ ADD_BOX = {FLOOR: BOX, GOAL: BOX_ON_GOAL}
 ADD_PLAYER = {FLOOR: PLAYER, GOAL: PLAYER_ON_GOAL}
 TAKE_BOX = {BOX: FLOOR, BOX_ON_GOAL: GOAL}
 TAKE_PLAYER = {PLAYER: FLOOR, PLAYER_ON_GOAL: GOAL}
+#: Of icy caves.
+ICE, ROCK, ICE_GOAL, SLIDER, SLIDER_ON_GOAL = range(5)
+ADD_SLIDER = {ICE: SLIDER, ICE_GOAL: SLIDER_ON_GOAL}
+TAKE_SLIDER = {SLIDER: ICE, SLIDER_ON_GOAL: ICE_GOAL}
 
 
 class Twin:
@@ -97,4 +101,23 @@ class SokobanTwin(Twin):
         return BOX not in state
 
 
-TWINS = {"sliding": SlidingTwin, "sokoban": SokobanTwin}
+class IceTwin(Twin):
+    """The player slides until a rock, or the edge, is in the way. With the defect it also stops on the goal."""
+
+    def step(self, state: bytearray, action: int) -> bool:
+        start = here = self.place(next(i for i, code in enumerate(state) if code in TAKE_SLIDER))
+        while (ahead := self.cell(here, DIRECTIONS[action])) and state[self.number(ahead)] != ROCK:
+            here = ahead
+            if self.defect and state[self.number(here)] == ICE_GOAL:
+                break
+        if here == start:
+            return False
+        state[self.number(start)] = TAKE_SLIDER[state[self.number(start)]]
+        state[self.number(here)] = ADD_SLIDER[state[self.number(here)]]
+        return True
+
+    def is_solved(self, state: bytearray) -> bool:
+        return SLIDER_ON_GOAL in state
+
+
+TWINS = {"sliding": SlidingTwin, "sokoban": SokobanTwin, "ice": IceTwin}

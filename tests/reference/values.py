@@ -52,7 +52,7 @@ def _price(prices, actions):
 
 
 def _visits(graph, roots, probs, budget, remaining):
-    """Of episodes that begin with so many decisions left."""
+    """Of episodes that begin with ``remaining`` decisions left."""
     visits = np.zeros((budget + 1, len(graph)))
     for root in roots:
         visits[remaining, root] += not graph.goal[root]
@@ -65,7 +65,7 @@ def _visits(graph, roots, probs, budget, remaining):
 
 
 def _beyond(distance, own, here, remaining, lost):
-    """A state that nobody looked at: the mean of those at its distance, or between the next nearer and farther ones."""
+    """Without an observation: the mean of those at its distance, or between the next nearer and farther ones."""
     if here < 0 or here > 8 * remaining:
         return lost
     at = {}

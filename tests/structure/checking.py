@@ -34,7 +34,7 @@ def check(command: Command) -> None:
 @functools.cache  # pages show the same commands
 def _check(words: tuple[str, ...]) -> None:
     if words[0] not in CHECKERS:
-        raise Wrong(f"nobody knows how to check {words[0]}")
+        raise Wrong(f"no checker of {words[0]}")
     CHECKERS[words[0]](list(words[1:]))
 
 

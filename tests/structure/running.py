@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.invariant.global_state import libraries, watched
+from tests.invariant.test_global_state import libraries, watched
 from tests.structure.commands import ROOT, Command, Wrong, call, commands
 
 from recommit.cli import command_line
@@ -46,7 +46,7 @@ NOT_RUN = {
     r"^recommit zero-shot .*--data OUT/": "needs the data and runs of preset paper",
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
     r"^recommit sweep --env act\.py": "needs LeRobot and a trained policy; tests/unit/adapters/test_lerobot.py",
-    r"^recommit (play|watch)\b": "plays until somebody leaves; tests/unit/cli/verbs/test_watch.py presses keys",
+    r"^recommit (play|watch)\b": "plays until a key ends it; tests/unit/cli/verbs/test_watch.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
     r"^export ": "sets a variable",

@@ -136,7 +136,7 @@ def include_faults(cpp: Path) -> list[str]:
     edges = {str(path.relative_to(cpp)): set(INCLUDE.findall(path.read_text(encoding="utf-8"))) for path in files}
     pairs = [(name, to) for name, to_all in edges.items() for to in sorted(to_all)]
     folders: dict[str, set[str]] = {}
-    for name, to in pairs:  # what lies above the sub-folders, like the rules of a puzzle, is everybody's
+    for name, to in pairs:  # what lies above the sub-folders, like the rules of a puzzle, belongs to all
         here, there = name.rpartition("/")[0], to.rpartition("/")[0]
         if name.count("/") > 1 and to.count("/") > 1 and here != there:
             folders.setdefault(here, set()).add(there)

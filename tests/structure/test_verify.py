@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from bench import compare
 from tests.verify import __main__ as verify
-from tests.verify import network, sanitizers
+from tests.verify import sanitizers
 from tests.verify.harness import ROOT, Finding, Impossible
 from tests.verify.rows import ROWS, TIERS, Pytest, Row
 
@@ -26,7 +26,7 @@ def test_every_row_leads_somewhere() -> None:
         if isinstance(row.check, Pytest):
             assert all((ROOT / path.partition("::")[0]).exists() for path in row.check.paths), row
     named = [path for row in ROWS if isinstance(row.check, Pytest) for path in row.check.paths if "::" in path]
-    for path, _, name in (each.partition("::") for each in (*network.PARTS, *sanitizers.OF_MEMORY, *named)):
+    for path, _, name in (each.partition("::") for each in (*sanitizers.OF_MEMORY, *named)):
         assert f"def {name}" in (ROOT / path).read_text(encoding="utf-8") or not name, path
 
 

@@ -83,7 +83,7 @@ def run_tests(check: Pytest) -> tuple[int, str]:
 
 
 def verify(row: Row, at: str) -> Figure:
-    """Run one row; nothing executed is not a pass, and what this machine cannot run is nobody's fault."""
+    """Run one row; nothing executed is not a pass, and what this machine cannot run is no failure."""
     begin, executed, unit = time.monotonic(), 0, ""
     try:
         executed, unit = run_tests(row.check) if isinstance(row.check, Pytest) else run_check(row.check)

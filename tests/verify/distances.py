@@ -1,7 +1,5 @@
-"""L1, L2, L4 and L5: distances against searches that know nothing but the rules, and searches against complete answers.
+"""L2, L4 and L5: distances against what the rules alone say, and searches against complete answers.
 
-small     every state of the small sliding boards, by table and by search
-near      every 4x4 board near the goal
 far       random 4x4 boards: plan, parity, bound and neighbours
 rules     the long tier of a C++ test: no pruning rule of Sokoban calls a live state dead, none changes a length
 switches  the same for sliding: equal lengths with every table, view and automaton switched off
@@ -10,17 +8,12 @@ switches  the same for sliding: equal lengths with every table, view and automat
 from __future__ import annotations
 
 import re
-from itertools import permutations
 
 import numpy as np
-from tests.reference import sliding as reference
 from tests.verify.harness import cpp_tests, expect, run
 
 import recommit
 
-#: Too few bytes for the complete table of 3x3, enough for the search that takes its place.
-SEARCH_ONLY = recommit.Limits(bytes=1_060_000)
-LAYERS_4X4 = (1, 2, 4, 10, 24, 54, 107, 212, 446, 946, 1948, 3938, 7808, 15544, 30821, 60842, 119000, 231844)
 FAR = 1000
 
 
@@ -29,41 +22,6 @@ def planted(distances: np.ndarray, plant: bool) -> np.ndarray:
     if plant:
         distances[len(distances) // 2] += 2
     return distances
-
-
-def small(plant: bool) -> tuple[int, str]:
-    """All permutations of 2x2, 2x3, 2x4 and 3x3: by table, and by search where there is one beside the table."""
-    total = 0
-    for rows, cols in ((2, 2), (2, 3), (2, 4), (3, 3)):
-        boards = np.array(list(permutations(range(rows * cols))), np.uint8)
-        known = reference.distances(rows, cols)
-        expected = np.array([known.get(tuple(board), -1) for board in boards.tolist()])
-        task = recommit.Sliding(rows, cols)
-        states = boards.reshape(-1, rows, cols)
-        for limits in (recommit.Limits(), SEARCH_ONLY) if (rows, cols) == (3, 3) else (recommit.Limits(),):
-            found = planted(task.distance(states, limits), plant and rows == 3)
-            wrong = np.flatnonzero(found != expected)
-            expect(not len(wrong), f"{rows}x{cols}: {len(wrong)} of {len(boards)} states differ: {boards[wrong[:3]]}")
-            total += len(boards)
-    return total, "answers, all equal to plain breadth-first search"
-
-
-def near(plant: bool) -> tuple[int, str]:
-    """Every 4x4 board within 17 actions, layer by layer from the goal by the simulator alone."""
-    task, total = recommit.Sliding(4), 0
-    solved = np.roll(np.arange(16, dtype=np.uint8), -1).reshape(1, 4, 4)
-    seen, layer = {solved.tobytes()}, solved
-    for distance, size in enumerate(LAYERS_4X4):
-        expect(len(layer) == size, f"layer {distance}: expected {size} boards, got {len(layer)}")
-        found = planted(task.distance(layer), plant and distance == 12)
-        wrong = np.flatnonzero(found != distance)
-        expect(not len(wrong), f"{len(wrong)} boards of layer {distance} differ: {layer[wrong[:1]].tolist()}")
-        total += len(layer)
-        after = np.concatenate([task.step(layer, np.full(len(layer), action, np.uint8)) for action in range(4)])
-        fresh = {row.tobytes() for row in after} - seen
-        seen |= fresh
-        layer = np.frombuffer(b"".join(sorted(fresh)), np.uint8).reshape(-1, 4, 4)
-    return total, "boards, all those within 17 actions"
 
 
 def solvable(board: np.ndarray) -> bool:

@@ -1,8 +1,8 @@
 """F14: tests pass where there is no network, and nothing that they start looks up a name or asks for another machine.
 
 Pytest in a network namespace of its own that has only the loopback (unshare), every connection and datagram of all its
-processes noted (strace; apt-get install strace). ``suite`` is the whole quick suite. Planted: a process that looks up a
-name, and one that connects to an address.
+processes noted (strace; apt-get install strace). Planted: a process that looks up a name, and one that connects to an
+address.
 """
 
 from __future__ import annotations
@@ -17,15 +17,6 @@ from pathlib import Path
 
 from tests.verify.harness import ROOT, Finding, Impossible, expect
 
-#: Of each commit: what reads models, data and addresses, and what starts programs and ranks that meet.
-PARTS = (
-    "tests/unit/policy/test_card.py::test_a_folder_stands_in_for_the_hub",
-    "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
-    "tests/unit/zero_shot/test_client.py::test_an_answer",
-    "tests/unit/storage/test_hub.py",
-    "tests/unit/runs/test_rank_watchdog.py",
-    "tests/unit/cli/verbs/test_installation.py::test_it_names_what_is_there_and_what_is_missing",
-)
 #: What tests say that drive a browser, which looks for its maker's servers whatever it shows.
 DRIVES_A_BROWSER = "pytestmark = browser.NEEDED"
 #: The loopback is brought up first: servers and ranks of the tests are there.
@@ -88,17 +79,7 @@ def run_alone(words: list[str]) -> tuple[int, str, list[str]]:
         return done.returncode, done.stdout + done.stderr, asked(log.read_text(encoding="utf-8", errors="replace"))
 
 
-def parts(plant: bool) -> tuple[int, str]:
-    """Of every commit."""
-    return _alone(list(PARTS), plant)
-
-
 def suite(plant: bool) -> tuple[int, str]:
-    """Of every night."""
-    return _alone(["tests/unit", "tests/property", "tests/structure"], plant)
-
-
-def _alone(paths: list[str], plant: bool) -> tuple[int, str]:
     """First what must be seen, then the tests."""
     possible()
     for what, program in OUTSIDE.items():
@@ -109,6 +90,7 @@ def _alone(paths: list[str], plant: bool) -> tuple[int, str]:
     files = (path for folder in ("unit", "structure") for path in (ROOT / "tests" / folder).rglob("test_*.py"))
     browsers = [path for path in files if DRIVES_A_BROWSER in path.read_text(encoding="utf-8")]
     expect(browsers, f"no test says {DRIVES_A_BROWSER}")
+    paths = ["tests/unit", "tests/property", "tests/structure"]
     paths += [f"--ignore={path.relative_to(ROOT)}" for path in browsers]
     status, said, seen = run_alone([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *paths])
     expect(not seen, "asked of other machines:\n" + "\n".join(sorted(set(seen))[:20]))

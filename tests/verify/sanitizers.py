@@ -4,7 +4,7 @@ memory    AddressSanitizer, LeakSanitizer and UBSan, without searches, tables an
           (the preset ``asan-quick``), which take three quarters of the time to compile
 every     all C++ tests, and through Python
 races     the stress test, for RECOMMIT_STRESS_SECONDS (1200), and all others under ThreadSanitizer
-memcheck  every case under valgrind (apt-get install valgrind): reads of memory that nobody wrote, which sanitizers do
+memcheck  every case under valgrind (apt-get install valgrind): reads of unwritten memory, which sanitizers do
           not see. A case is stopped after RECOMMIT_MEMCHECK_SECONDS (10) of CPU time: until then it is checked.
 """
 
@@ -195,7 +195,7 @@ def _limit() -> None:
 
 
 def memcheck(plant: bool) -> tuple[int, str]:
-    """M3: all cases; planted: one that reads what nobody wrote."""
+    """M3: all cases; planted: one that reads unwritten memory."""
     expect(shutil.which("valgrind"), f"valgrind is not installed; {__doc__}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

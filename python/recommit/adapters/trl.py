@@ -13,8 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recommit.zero_shot.game import prompts
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec, prompts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

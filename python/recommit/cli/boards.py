@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from recommit.cli.flags import WrongCall
 from recommit.puzzles.levels import read_levels
 from recommit.puzzles.registry import TASKS, Task
-from recommit.puzzles.solver import puzzle_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +18,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from recommit.data.spec import DataSpec
-    from recommit.puzzles.levels import Grid, Levels
+    from recommit.puzzles.levels import Levels
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.watch.match import Level
 
 
 #: A puzzle of ``PolicyConfig.trained``.
@@ -80,15 +80,6 @@ class BoardOptions:
         return {"seed": self.seed, "length": length}
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenLevel:
-    """A state, its puzzle and what it is called."""
-
-    task: Puzzle
-    state: Grid
-    title: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class LevelOptions(BoardOptions):
     """One level: of a file, or generated.
@@ -126,17 +117,17 @@ class LevelOptions(BoardOptions):
         own: dict[str, Any] = {"task": task, "size": size, "boxes": boxes or None, "length": length}
         return replace(self, **own)
 
-    def level(self, index: int | None = None) -> ChosenLevel:
-        """The level of number ``index``, by default that of the options."""
-        index = self.index if index is None else index
+    def level(self, index: int) -> Level:
+        """The level of this number."""
+        from recommit.watch.match import of_state
+
         if index < 0:
             raise WrongCall(f"index: expected at least 0, got {index}")
         if self.file is None:
             (state,) = self.puzzle().generate(1, start=index, **self.drawn()).states
-            return ChosenLevel(puzzle_of(state, self.name), state, f"{self.name}, seed {self.seed}, number {index}")
+            return of_state(self.name, state, f"{self.name}, seed {self.seed}, number {index}")
         levels = read_levels(self.file)
-        state = one(levels, index)[0]
-        return ChosenLevel(puzzle_of(state, levels.task), state, levels.titles[index] or f"level {index}")
+        return of_state(levels.task, one(levels, index)[0], levels.titles[index] or f"level {index}")
 
 
 def _recipes(agent: str) -> list[DataSpec]:

@@ -12,18 +12,16 @@ import re
 import shlex
 import sys
 from contextlib import ExitStack, contextmanager
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING
 
 from recommit.cli.flags import POLICY, Verb, WrongCall
 from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.installation import EXTRAS, bench, doctor
-from recommit.cli.verbs.play import play
+from recommit.cli.verbs.play import play, watch
 from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.sweep import sweep, verify
-from recommit.cli.verbs.watch import watch
-from recommit.runs import rank_watchdog
+from recommit.runs.progress import hold_tether
 from recommit.storage import errors
 from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say, tell, unread
@@ -43,12 +41,11 @@ VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt", ("file",)),
     "solve": Verb(levels.solve, "levels.txt", ("file",)),
-    "play": Verb(play, "--agent sliding-3x3", ("file",), "cli", (), True),
+    "play": Verb(play, "--agent sliding-3x3", ("file",), *READER),
     "watch": Verb(watch, "", ("recording",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data", ("folder",), *DATA),
-    "data export": Verb(data.export, "data --out parquet", ("folder",), *DATA),
     "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
     "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
@@ -69,20 +66,12 @@ VERBS = {
     "doctor": Verb(doctor, ""),
 }
 
-#: How alike a word must be to be suggested, of 1.
-ALIKE = 0.6
-COMPLETION = "--tyro-print-completion"
-OPTIONS = {
-    "--version, -V": "Print the version.",
-    COMPLETION: "Print what bash or zsh needs to complete all of this.",
-}
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        rank_watchdog.hold_tether()
+        hold_tether()
         with _process_as_before():
             status = _run(words)
         sys.stdout.flush()  # here, where a reader that has gone is no failure
@@ -125,12 +114,9 @@ def _run(words: list[str]) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     name = next((name for name in VERBS if words[: len(name.split())] == name.split()), None)
-    if name is None and words[:1] != [COMPLETION]:
+    if name is None:
         return _usage(words)
     try:
-        if name is None:
-            _complete(words)
-            return DONE
         return VERBS[name].run(words[len(name.split()) :], f"recommit {name}") or DONE
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else WRONG_CALL if stop.code else DONE
@@ -143,7 +129,7 @@ def _usage(words: list[str]) -> int:
     if rest in (["--help"], ["-h"]) or not rest:
         tell(text)
         return DONE if rest else WRONG_CALL
-    return _fail(f"unknown command: {' '.join(words)}{_suggestion(words) or f'{chr(10)}{text}'}", WRONG_CALL)
+    return _fail(f"unknown command: {' '.join(words)}\n{text}", WRONG_CALL)
 
 
 def _group(words: list[str]) -> list[str]:
@@ -157,44 +143,8 @@ def _list(first: str) -> str:
     head = f"{first} VERB" if first else "VERB"
     lines = [f"usage: recommit {head} [options]; recommit {head} --help says more", ""]
     lines += [f"  {verb:<18}{VERBS[verb].about.split(chr(10))[0]}" for verb in listed]
-    lines += [] if first else [f"  {option:<18} {about}" for option, about in OPTIONS.items()]
+    lines += [] if first else [f"  {'--version, -V':<18}Print the version."]
     return "\n".join(lines)
-
-
-def _suggestion(words: list[str]) -> str:
-    """A question that names the nearest verb, or nothing where none is near."""
-    typed = [word for word in words if not word.startswith("-")][:2]
-    if seconds := [verb.split()[1] for verb in _group(words)]:
-        near = get_close_matches(typed[-1], seconds, n=1, cutoff=ALIKE)
-        return f"; did you mean recommit {words[0]} {near[0]}?" if near else ""
-    for attempt in [" ".join(typed), *typed[:1]] if typed else words[:1]:
-        if near := get_close_matches(attempt, [*VERBS, "--version", "--help"], n=1, cutoff=ALIKE):
-            return f"; did you mean recommit {near[0]}?"
-    return ""
-
-
-def _complete(words: list[str]) -> None:
-    """Let tyro print what a shell needs, for all verbs together; ends the process."""
-    import tyro
-
-    if words[1:] not in (["bash"], ["zsh"]):
-        raise WrongCall(f"{COMPLETION}: expected bash or zsh behind it, got {' '.join(words[1:]) or 'nothing'}")
-
-    def parser(name: str, constructor: Any, about: str = "") -> Any:
-        return Annotated[Any, tyro.conf.subcommand(name=name, constructor=constructor, description=about)]
-
-    groups: dict[str, list[Any]] = {}
-    for name, verb in VERBS.items():
-        first, _, second = name.partition(" ")
-        if second and first in VERBS:
-            continue  # tyro has no parser with flags and verbs of its own
-        groups.setdefault(first, []).append(parser(second or first, verb.shown(), verb.about))
-    kinds = [
-        each[0] if first in VERBS else parser(first, Union[tuple(each)])  # noqa: UP007  (made of a list)
-        for first, each in groups.items()
-    ]
-    whole: Any = Union[tuple(kinds)]  # noqa: UP007
-    tyro.cli(whole, prog="recommit", args=words, config=(tyro.conf.FlagCreatePairsOff,))
 
 
 def _fail(message: str, status: int) -> int:

@@ -28,8 +28,6 @@ _PLACE = (
     "Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that is neither in the "
     "policy's folder nor one that recommit lists: no file may name it."
 )
-#: What a flag expects that may be left out.
-_WORDS = {int: "a whole number", float: "a number"}
 
 
 class WrongCall(ValueError):
@@ -58,24 +56,12 @@ class Verb:
     def options(self) -> type[Any] | None:
         return get_type_hints(self.function).get("options")
 
-    @property
-    def complete(self) -> bool:
-        """True if it can be called without any argument."""
-        options = self.options
-        switches = list(inspect.signature(self.function).parameters.values())[bool(options) :]
-        of_options = all(each.default is not MISSING for each in (fields(options) if options else ()))
-        return of_options and all(each.default is not each.empty for each in switches)
-
     def run(self, words: Sequence[str], prog: str) -> int | None:
         """Parse the words and call the function. Missing packages are named all at once, before any work."""
-        if not words and self.complete:
-            return self.bound()()
-        if is_missing("tyro") and self.options is None:
+        if self.options is None and (not words or is_missing("tyro")):
             return self.bound(**self._plainly(words, prog))()
-        plays = any(word.partition("=")[0] == "--agent" for word in words) and "solver" not in words
-        extra, needs = POLICY if plays else (self.extra, self.needs)
         if is_missing("tyro"):
-            refuse_missing(extra, "tyro", *needs)
+            refuse_missing(self.extra, "tyro", *self.needs)
         import tyro
 
         shown = self.shown()
@@ -85,7 +71,7 @@ class Verb:
         place = values.pop("backbone", "") if self.reads_policies else ""
         ready = self.bound(**values)
         if not values.get("show"):  # which prints what would be done
-            refuse_missing(extra, *needs)
+            refuse_missing(self.extra, *self.needs)
         if not place:
             return ready()
         from recommit.policy.backbones.backbone import given_backbone
@@ -94,7 +80,7 @@ class Verb:
             return ready()
 
     def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
-        """Parse the switches of a verb without a dataclass by argparse, where tyro is missing."""
+        """Parse the switches of a verb without a dataclass by argparse: tyro may be missing, and takes its time."""
         parser = ArgumentParser(prog, description=self.about, formatter_class=RawDescriptionHelpFormatter)
         said = dict(re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(self.function) or ""))
         for name, each in inspect.signature(self.function).parameters.items():
@@ -155,31 +141,7 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
         metavar = f"[{metavar}]"
     silent = "" if default is None or default in ((), "") else None
     shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
-    if unset and (names or kind in _WORDS):
-        hint = Annotated[hint, _or_none(kind, names, str(metavar))]
     return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
-
-
-def _or_none(kind: Any, names: tuple[str, ...], metavar: str) -> Any:
-    """One of these words, or a number, or None where the flag is not given: no word stands for None."""
-    import tyro
-
-    def read(words: list[str]) -> Any:
-        if names:
-            return words[0]
-        try:
-            return kind(words[0])
-        except ValueError:
-            raise ValueError(f"expected {_WORDS[kind]}, got {words[0]}") from None
-
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar=metavar,
-        instance_from_str=read,
-        is_instance=lambda value: value is None or (value in names if names else isinstance(value, kind)),
-        str_from_instance=lambda value: [str(value)],
-        choices=names or None,
-    )
 
 
 def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:

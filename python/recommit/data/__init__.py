@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from recommit.lazy import attach
 
 if TYPE_CHECKING:
-    from recommit.data.builder import BuildProgress, build
+    from recommit.data.builder import build
     from recommit.data.dataset import Dataset
     from recommit.data.dataset import open_folder as open
-    from recommit.data.exports import export
     from recommit.data.labels import label
-    from recommit.data.loading import Feed, Mixture
+    from recommit.data.loading import Mixture
     from recommit.data.rows import DEPTHS, LabelledRows, Samples, expand, position_weights, sample_count
     from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.verification import verify
@@ -28,18 +27,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEPTHS",
-    "BuildProgress",
     "DataError",
     "DataSpec",
     "Dataset",
     "Difficulty",
-    "Feed",
     "LabelledRows",
     "Mixture",
     "Samples",
     "build",
     "expand",
-    "export",
     "label",
     "open",
     "position_weights",
@@ -50,11 +46,10 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "recommit.data.builder": "BuildProgress build",
+        "recommit.data.builder": "build",
         "recommit.data.dataset": "Dataset open_folder:open",
-        "recommit.data.exports": "export",
         "recommit.data.labels": "label",
-        "recommit.data.loading": "Feed Mixture",
+        "recommit.data.loading": "Mixture",
         "recommit.data.rows": "DEPTHS LabelledRows Samples expand position_weights sample_count",
         "recommit.data.spec": "DataSpec Difficulty",
         "recommit.data.verification": "verify",

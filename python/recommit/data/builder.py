@@ -15,7 +15,6 @@ A kill at any moment leaves whole shards, and the same call goes on from there.
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,41 +39,20 @@ RECIPE = "recipe.json"
 ENGINES = ("local", "ray")
 
 
-@dataclass(frozen=True)
-class BuildProgress:
-    """The progress of a build. ``rows`` and ``seconds`` count this call only, so their ratio is the present rate."""
-
-    shards: int
-    all_shards: int
-    earlier: int  #: shards that an earlier call had finished
-    rows: int
-    seconds: float
-
-    @property
-    def rate(self) -> float:
-        """Rows per second."""
-        return self.rows / self.seconds if self.seconds > 0 else 0.0
-
-    @property
-    def remaining(self) -> float:
-        """Seconds to go, if it goes on like this; infinity before the first shard."""
-        now = self.shards - self.earlier
-        return self.seconds / now * (self.all_shards - self.shards) if now else float("inf")
-
-
 def build(
     spec: DataSpec,
     folder: str | Path,
     *,
     workers: int = 1,
     engine: str = "local",
-    progress: Callable[[BuildProgress], None] | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
     files_: Files | None = None,
 ) -> Manifest:
     """Build the data set of a spec in ``folder``, or finish one that was interrupted, or check a finished one.
 
     The files depend on the spec alone (and on the versions in the manifest). ``workers`` processes make shards;
-    ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
+    ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system. ``progress`` is called with the
+    shards done, all shards, and the rows of this call.
     """
     if not isinstance(workers, int) or not 1 <= workers <= 4096:
         raise errors.WrongDataSpec(f"workers: expected 1..4096, got {workers!r}")
@@ -116,21 +94,20 @@ class _Build:
     workers: int
     engine: str
     lock: int
-    progress: Callable[[BuildProgress], None] | None
+    progress: Callable[[int, int, int], None] | None
 
     def run(self) -> Manifest:
         self._claim()
         records = self._finished()
         all_shards = manifest.order(self.spec)
-        begin, rows, already = time.monotonic(), 0, len(records)
+        rows = 0
         with shards.ShardJournal(self.files, self.folder) as notes:
             for record in self._make([item for item in all_shards if item not in records]):
                 notes.add(record)
                 records[shards.parse_name(record.name)[:2]] = record
                 rows += record.rows
                 if self.progress:
-                    seconds = time.monotonic() - begin
-                    self.progress(BuildProgress(len(records), len(all_shards), already, rows, seconds))
+                    self.progress(len(records), len(all_shards), rows)
         return self._finish([records[item] for item in all_shards])
 
     def _claim(self) -> None:

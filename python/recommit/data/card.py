@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 NAME = "README.md"
 
 
-def card(manifest: Manifest, repo: str = "") -> str:
-    """The text: a function of the manifest alone, and of the repository that it is pushed to."""
+def card(manifest: Manifest) -> str:
+    """The text: a function of the manifest alone."""
     spec = manifest.spec
     title = f"{spec.task} {', '.join(spec.difficulty_names)}: labelled commitments"
     parts = [
@@ -33,7 +33,6 @@ def card(manifest: Manifest, repo: str = "") -> str:
         _ABOUT,
         _splits(manifest),
         _columns(manifest.spec.task),
-        _back(repo),
         _USE,
     ]
     return "\n".join(part for part in parts if part) + _RECIPE.format(recipe=spec.to_json(), content=manifest.content)
@@ -43,14 +42,6 @@ def _header(manifest: Manifest, title: str) -> str:
     """The metadata that the Hub reads."""
     files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
     return _HEADER.format(title=title, task=manifest.spec.task, files="\n".join(files))
-
-
-def _back(repo: str) -> str:
-    """The line that loads it from where it was pushed to; nothing of a data set that was not pushed."""
-    if not repo:
-        return ""
-    line = f'data = recommit.data.open(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
-    return f"```python\n{line}\n```\n"
 
 
 def _splits(manifest: Manifest) -> str:
@@ -163,30 +154,11 @@ def _counted(content: LabelledRows) -> dict[str, NDArray[Any]]:
 
 
 def text(statistics: dict[str, Any]) -> str:
-    """The statistics, to read."""
-    count = max(statistics["rows"], 1)
-    lengths = [int(length) for length in statistics["lengths"]]
-    height, width = statistics["size"]
-    first = (
-        f"{statistics['task']} {height}x{width}, {statistics['split']}: {statistics['rows']:,} rows of "
-        f"{statistics['instances']:,} instances, {statistics['samples']:,} (state, depth) samples"
-    )
-    lines = [
-        first,
-        f"{statistics['shards']} shards, {statistics['bytes']:,} bytes, {statistics['bytes_per_row']} per row",
-        f"content {statistics['content_sha256'][:16]}",
-        "kinds       " + ", ".join(f"{kind} {many:,}" for kind, many in statistics["kinds"].items()),
-        "admissible  " + ", ".join(f"depth {d}: {many / count:.1%}" for d, many in statistics["admissible"].items()),
-        "ties        " + ", ".join(f"{n} optimal: {many:,}" for n, many in statistics["optimal_actions"].items()),
-        f"dead        {statistics['dead']:,} rows ({statistics['dead'] / count:.1%})",
-    ]
-    if lengths:
-        lines.append(f"lengths     {min(lengths)}..{max(lengths)}, median {_median(statistics['lengths'])}")
-    if statistics["overlap"]:
-        lines.append(f"overlap     {overlap_text(statistics['overlap'])}")
-    return "\n".join(lines)
+    """The statistics, to read: a line for each, the counts of a histogram one after the other."""
+    return "\n".join(f"{name:<16} {_listed(value)}" for name, value in statistics.items() if value != {})
 
 
-def _median(histogram: dict[str, int]) -> int:
-    values, counts = list(map(int, histogram)), np.cumsum(list(histogram.values()))
-    return values[int(np.searchsorted(counts, counts[-1] / 2))]
+def _listed(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_listed(each)}" for name, each in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -26,31 +26,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 1 << 53
 
 
-class Resumable:
-    """A stream whose order is a function of its ``identity``, so that its place in it is one number."""
-
-    #: Rows handed out so far, all ranks together.
-    position: int
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Plain values that decide the order of the rows."""
-        raise NotImplementedError
-
-    def state_dict(self) -> dict[str, Any]:
-        """Where the stream is; plain values."""
-        return {"position": self.position, "identity": self.identity}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on at the exact next row."""
-        if state["identity"] != self.identity:
-            raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
-        position = state["position"]
-        if not isinstance(position, int) or not 0 <= position < MOST_ROWS:
-            raise ValueError(f"state: expected a position of 0..{MOST_ROWS - 1}, got {brief(position)}")
-        self.position = position
-
-
 @dataclass(frozen=True)
 class _Block:
     """One row group of one shard, and how many of its rows are wanted."""
@@ -60,55 +35,23 @@ class _Block:
     rows: int
 
 
-class Feed(Resumable):
-    """An endless (or ``epochs`` long) stream of batches of ``batch`` rows for this rank.
+class Order:
+    """The endless order of a data set's rows, epoch after epoch.
 
     Every epoch is one permutation of all rows: blocks of rows are dealt in random order into windows of about
-    ``window`` rows, and rows are shuffled within a window. The order is a function of (data, seed, epoch) alone; batch
-    number b of all ranks together is the b-th stretch of it. So a run can stop anywhere and go on at the exact next
-    row, even with another number of ranks. One window is in memory. Dead rows have nothing to imitate and are left out.
-    Not safe to share between threads.
+    ``window`` rows, and rows are shuffled within a window. The order is a function of (data, seed, epoch) alone. One
+    window is in memory. Dead rows have nothing to imitate and are left out. Not safe to share between threads.
     """
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        batch: int,
-        *,
-        seed: int = 0,
-        epochs: int | None = None,
-        rank: int = 0,
-        world: int = 1,
-        window: int = 1 << 18,
-    ) -> None:
-        for name, value, low in (("batch", batch, 1), ("world", world, 1), ("window", window, 1)):
-            if value < low:
-                raise ValueError(f"{name}: expected at least {low}, got {value}")
-        if not 0 <= rank < world:
-            raise ValueError(f"rank: expected 0..{world - 1}, got {rank}")
-        self.dataset, self.batch, self.seed, self.epochs = dataset, batch, seed, epochs
-        self.rank, self.world, self.window = rank, world, window
+    def __init__(self, dataset: Dataset, *, seed: int = 0, window: int = 1 << 18) -> None:
+        self.dataset, self.seed, self.window = dataset, seed, window
         self.blocks = list(_blocks(dataset))
-        #: Rows per epoch, all ranks together.
+        #: Rows per epoch.
         self.total = sum(block.rows for block in self.blocks)
         if not self.total:
             raise errors.WrongDataSpec(f"dataset: expected at least one row, got {dataset!r}")
-        #: Rows handed out so far, all ranks together, all epochs.
-        self.position = 0
         self._dealt: tuple[int, list[_Block], NDArray[np.int64]] | None = None
         self._held: tuple[tuple[int, int], LabelledRows, NDArray[np.intp]] | None = None
-
-    def __iter__(self) -> Iterator[LabelledRows]:
-        return self
-
-    def __next__(self) -> LabelledRows:
-        stretch = self.batch * self.world
-        if self.epochs is not None and self.position + stretch > self.epochs * self.total:
-            raise StopIteration
-        begin = self.position + self.rank * self.batch
-        result = self.take(begin, begin + self.batch)
-        self.position += stretch
-        return result
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -205,13 +148,13 @@ class Portion:
     first: int
 
 
-class Mixture(Resumable):
+class Mixture:
     """An endless stream of batches of ``batch`` rows for this rank, from one data set or several.
 
     Rows of all ranks together are numbered. Of every sum(weights) rows in turn each data set has as many as its weight;
     which ones is drawn by a counter. So the data set of row n, and which of its rows that is, are functions of (data,
-    weights, seed, n) alone: a run can stop anywhere and go on, even with another number of ranks. One data set alone
-    gives what its ``Feed`` gives.
+    weights, seed, n) alone: a run can stop anywhere and go on at the exact next row, even with another number of ranks.
+    One data set alone is gone through in its ``Order``.
     """
 
     def __init__(
@@ -223,12 +166,18 @@ class Mixture(Resumable):
         seed: int = 0,
         rank: int = 0,
         world: int = 1,
+        window: int = 1 << 18,
     ) -> None:
-        self.feeds = [Feed(dataset, batch, seed=seed, rank=rank, world=world) for dataset in datasets]
+        for name, value in (("batch", batch), ("world", world), ("window", window)):
+            if value < 1:
+                raise ValueError(f"{name}: expected at least 1, got {value}")
+        if not 0 <= rank < world:
+            raise ValueError(f"rank: expected 0..{world - 1}, got {rank}")
+        self.orders = [Order(dataset, seed=seed, window=window) for dataset in datasets]
         self.weights = _checked(weights or even_weights([dataset.spec for dataset in datasets]), len(datasets))
         self.batch, self.seed, self.rank, self.world = batch, seed, rank, world
         #: Rows of all data sets.
-        self.total = sum(feed.total for feed in self.feeds)
+        self.total = sum(order.total for order in self.orders)
         #: Rows handed out so far, all ranks together.
         self.position = 0
 
@@ -239,7 +188,7 @@ class Mixture(Resumable):
         begin = self.position + self.rank * self.batch
         low, high = self.before(begin), self.before(begin + self.batch)
         self.position += self.batch * self.world
-        return [_portion(feed, int(a), int(b)) for feed, a, b in zip(self.feeds, low, high, strict=True)]
+        return [_portion(order, int(a), int(b)) for order, a, b in zip(self.orders, low, high, strict=True)]
 
     @property
     def most(self) -> list[int]:
@@ -268,9 +217,22 @@ class Mixture(Resumable):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Plain values that decide the order of the rows; of one data set, those of its feed."""
-        every = [feed.identity for feed in self.feeds]
+        """Plain values that decide the order of the rows; of one data set, those of its order."""
+        every = [order.identity for order in self.orders]
         return every[0] if len(every) == 1 else {"weights": list(self.weights), "sets": every}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the stream is; plain values."""
+        return {"position": self.position, "identity": self.identity}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on at the exact next row."""
+        if state["identity"] != self.identity:
+            raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
+        position = state["position"]
+        if not isinstance(position, int) or not 0 <= position < MOST_ROWS:
+            raise ValueError(f"state: expected a position of 0..{MOST_ROWS - 1}, got {brief(position)}")
+        self.position = position
 
 
 def even_weights(specs: Sequence[DataSpec]) -> tuple[int, ...]:
@@ -292,5 +254,5 @@ def _checked(weights: Sequence[int], sets: int) -> tuple[int, ...]:
     return tuple(weights)
 
 
-def _portion(feed: Feed, first: int, end: int) -> Portion:
-    return Portion(feed.take(first, max(end, first + 1)), end - first, first)
+def _portion(order: Order, first: int, end: int) -> Portion:
+    return Portion(order.take(first, max(end, first + 1)), end - first, first)

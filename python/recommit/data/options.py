@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from recommit.data.spec import DataSpec
 from recommit.puzzles.registry import TASKS, Task
-from recommit.storage.errors import NotEnough, WrongDataSpec
+from recommit.storage.errors import WrongDataSpec
 
 #: Optimal lengths and boxes of a data set by default: those of the pages' examples.
 LENGTHS = {"sliding": (8, 24), "sokoban": (8, 32)}
@@ -75,11 +75,7 @@ class BuildOptions:
             raise WrongDataSpec(f"expected --recipe or --{' --'.join(missing)}, got neither")
         size = plain.get("size") or list(TASKS[plain["task"]].usual.size)
         plain["size"] = [*size, *size] if len(size) == 1 else list(size)
-        spec = DataSpec.from_dict(plain)
-        if self.length or self.recipe:  # what is usual may be longer than small boards have
-            _check_lengths(spec)
-        _check_boards(spec)
-        return spec
+        return DataSpec.from_dict(plain)
 
     def _difficulties(self, plain: dict[str, Any]) -> list[dict[str, Any]]:
         """Each window of lengths with each number of boxes; what no flag says is as in the recipe, or usual for the
@@ -92,31 +88,6 @@ class BuildOptions:
         windows = said or dict.fromkeys(tuple(each.get("length", usual)) for each in before)
         many = self.boxes or dict.fromkeys(each.get("boxes", min(BOXES, kind.most_boxes)) for each in before)
         return [{"length": list(window), "boxes": number} for number in many for window in windows]
-
-
-def _check_lengths(spec: DataSpec) -> None:
-    """Refuse lengths that no board has, where the longest is known."""
-    task = spec.puzzle()
-    got = max(each.length[1] for each in spec.difficulties)
-    if task.longest is not None and got > task.longest:
-        raise WrongDataSpec(
-            f"length: expected at most {task.longest}, the longest of {task.size_name} boards, got {got}"
-        )
-
-
-def _check_boards(spec: DataSpec) -> None:
-    """Refuse more instances than there are boards, where these can be counted."""
-    task, wanted = spec.puzzle(), sum(spec.counts.values())
-    counts = task.counts_by_length
-    if counts is None or not spec.difficulties:
-        return
-    lengths = {length for each in spec.difficulties for length in range(each.length[0], each.length[1] + 1)}
-    there = sum(count for length, count in enumerate(counts) if length in lengths)
-    if wanted > there:
-        raise NotEnough(
-            f"count: expected at most {there:,} instances, as many as there are {task.size_name} boards of these "
-            f"lengths, got {wanted:,}"
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,30 +122,3 @@ class ShowOptions:
     def __post_init__(self) -> None:
         if self.labels and not self.verify:
             raise WrongDataSpec("labels: expected --verify beside it, got none")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportOptions:
-    """The export of a data set.
-
-    Args:
-        folder: The data set.
-        out: Where the files go.
-        push: Instead of --out: put the data set itself into this repository of a hub, OWNER/NAME, with a card that
-            loads it back. Nothing is sent without --send.
-        hub: With --push: a local folder that stands in for the hub.
-        send: With --push: upload it, with the login of huggingface_hub; a new repository is private, one that is
-            there stays as it is.
-    """
-
-    folder: Path
-    out: Path | None = None
-    push: str | None = None
-    hub: Path | None = None
-    send: bool = False
-
-    def __post_init__(self) -> None:
-        if (self.out is None) == (self.push is None):
-            raise WrongDataSpec(f"out: expected one of --out and --push, got --out {self.out} --push {self.push}")
-        if (self.hub or self.send) and self.push is None:
-            raise WrongDataSpec("push: expected OWNER/NAME beside --hub and --send, got none")

@@ -53,7 +53,6 @@ PUBLISHED = {
     "Qwen/Qwen2.5-VL-3B-Instruct": "random:3b",
     "Qwen/Qwen2.5-VL-7B-Instruct": "random:7b",
     "Qwen/Qwen3-VL-8B-Instruct": "random:qwen3-vl-8b",
-    "OpenGVLab/InternVL3-8B-hf": "random:internvl3-8b",
 }
 #: Layers that are made, beside those that get features of inner layers of the vision encoder: the last is unlike those
 #: before it, see ``policy.backbones.transformer``.
@@ -102,7 +101,7 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
         if isinstance(shape, ConvShape):
             with torch.device("meta"):
                 return CommitPolicy(ConvBackbone(ConvNet(shape), shape), model.policy, source=model.backbone), 0
-        adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
+        adapted, tokenizer = family(shape.family), make_tokenizer()
         about = config(shape, tokenizer)
         if not model.backbone.startswith(FROM_NOTHING):
             tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)

@@ -1,7 +1,7 @@
 """One evaluation: any set of agents on the same instances, under every budget.
 
     agents               names, ``agent_names``; what each does, ``agents``; a model that was asked, ``transcripts``
-    instances            the test set that the data of the run fix, the same for all agents; ``splits``
+    instances            the test set that the data of the run fix, the same for all agents; ``played``
     results              one row per decision, ``store``; figures follow from these alone: episodes (``metrics``), means
                          and paired differences (``summaries``), tables (``text``)
 
@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from recommit.data import held_out
-from recommit.evaluate import agent_regret, metrics, policy_plans, splits, summaries, text, transcripts
+from recommit.evaluate import agent_regret, metrics, policy_plans, summaries, text, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.family import FamilyResults, Members
@@ -40,7 +40,7 @@ from recommit.runs import distributed
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team
 from recommit.runs.process import configure_inference, preserved_torch_state
-from recommit.runs.rank_watchdog import watched
+from recommit.storage import verified
 from recommit.storage.terminal_text import StatusLine, say
 
 if TYPE_CHECKING:
@@ -48,11 +48,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.data.sampling import Starts
+    from recommit.data.spec import DataSpec
     from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.options import EvaluateOptions
     from recommit.policy.config import PolicyConfig
     from recommit.policy.policy import CommitPolicy
     from recommit.rollout.decision_rows import DecisionRows
+
+
+#: What a refused call on a fresh split may do.
+_REMEDY = "; another folder of results has a fresh split of its own"
 
 
 class Evaluated(NamedTuple):
@@ -81,7 +87,7 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
         members = family if paper_tables.in_paper(family) else None  # of other puzzles there is nothing to compare
     recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
     team = distributed.meet(options.device)
-    with watched(team), EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
+    with EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
         summary = Evaluation(options, store, team=team, quiet=quiet).run()
         if store is None:
             return None
@@ -103,7 +109,7 @@ class Evaluation:
         puzzle = self.data.puzzle()
         self.task = puzzle.to_the_end() if options.whole_commitments else puzzle
         self.budgets = {name: _decisions(name, puzzle.budgets(puzzle.shape)) for name in options.budgets}
-        self.sampled = splits.played(options, self.data)
+        self.sampled = played(options, self.data)
         self.starts = np.ascontiguousarray(self.sampled.states)
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.data, self.starts)
@@ -156,7 +162,7 @@ class Evaluation:
         runs = {agent.run or self.run_folder for agent in self.options.names if agent.base != ZERO_SHOT}
         policies = {run: weights_of(local_folder(run)) for run in sorted(runs)}
         test_set = held_out.name(self.starts)
-        splits.judge(self.options, self.store.folder, test_set, policies)
+        judge(self.options, self.store.folder, test_set, policies)
         self.store.begin({**self.options.plan(), "test_set": test_set})
         self.store.same_policies(policies)
         instances: dict[str, Any] = {"id": self.ids, "state": [state.tobytes() for state in self.starts]}
@@ -262,7 +268,7 @@ class Evaluation:
         name, options = self._policy_of(agent), self.options
         if name not in self._players:
             if self._validation is None:
-                self._validation = splits.chosen_on(options, self.data)
+                self._validation = chosen_on(options, self.data)
             player = partial(
                 PolicyPlayer, self._loaded(name), self.task, budget=self._largest, team=self.team, prices=options.prices
             )
@@ -340,3 +346,45 @@ def _decisions(budget: str, named: Mapping[str, int]) -> int:
     if budget.isdigit() and 1 <= int(budget) <= 64:
         return int(budget)
     raise ValueError(f"budgets: expected loose, tight or 1..64, got {budget}")
+
+
+def played(options: EvaluateOptions, data: DataSpec) -> Starts:
+    """Those that figures are of."""
+    if options.fresh:
+        return held_out.fresh(data, options.fresh, options.instances, options.length)
+    if options.split == "validation":
+        return _validation(options, data).where(slice(None, options.instances))
+    return held_out.starts(data, options.split, options.instances, options.length)
+
+
+def chosen_on(options: EvaluateOptions, data: DataSpec) -> NDArray[np.uint8]:
+    """Validation instances for choices; none of them is played."""
+    if options.split != "validation":
+        return np.ascontiguousarray(held_out.starts(data, "validation", options.validation, options.length).states)
+    return np.ascontiguousarray(_validation(options, data).states[options.instances :])
+
+
+def _validation(options: EvaluateOptions, data: DataSpec) -> Starts:
+    return held_out.starts(data, "validation", options.instances + options.validation, options.length)
+
+
+def judge(options: EvaluateOptions, evaluation: Path, test_set: str, policies: dict[str, str]) -> None:
+    """Refuse to judge by another fresh split than the evaluations beside this one, or a policy that one of them has
+    judged: a fresh split is read once, by each policy."""
+    if not options.fresh:
+        return
+    split = {"fresh": options.fresh, "instances": options.instances, "length": list(options.length)}
+    split["test_set"] = test_set
+    for other in sorted(path.parent for path in evaluation.parent.glob("*/policies.json")):
+        plan = verified.values(other, "plan.json", {"run": str})
+        if other == evaluation or not plan.get("fresh"):
+            continue
+        if differing := [name for name in split if plan.get(name) != split[name]]:
+            expected = ", ".join(f"{name} {plan.get(name)}" for name in differing)
+            got = ", ".join(str(split[name]) for name in differing)
+            raise ValueError(f"fresh: expected the split of {other}, {expected}, got {got}{_REMEDY}")
+        if verified.values(other, "policies.json").get(plan["run"]) == policies.get(str(options.run)):
+            raise ValueError(
+                f"fresh: expected a policy that was not judged yet, got {options.run.name}, which {other} has "
+                f"judged{_REMEDY}"
+            )

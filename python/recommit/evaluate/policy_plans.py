@@ -56,7 +56,7 @@ def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> di
     flops = cost(lambda: _observe(policy, task, states), Watch()).flops
     return {
         "augmentations": policy.vision.augmentations(task, shape),
-        "cell": policy.vision.cell_pixels(task, shape),
+        "cell": policy.config.cell or policy.backbone.token_pixels,
         "flops": flops // len(states),
         "states": len(states),
     }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import held_out
+from recommit.data import leaderboard_splits
 from recommit.evaluate import metrics, summaries, transcripts
 from recommit.evaluate.transcripts import LETTERS
 from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.data.held_out import FrozenSplit
+    from recommit.data.leaderboard_splits import FrozenSplit
     from recommit.evaluate.transcripts import Commitments
 
 
@@ -87,7 +87,7 @@ class ScoreOptions:
 
     def __post_init__(self) -> None:
         if self.verify is None and not (self.agent and self.split and self.out):
-            names = ", ".join(held_out.frozen_names())
+            names = ", ".join(leaderboard_splits.names())
             raise ValueError(
                 f"score: expected an agent, --split of {names} and --out, or --verify RECORD, got "
                 f"agent {self.agent or 'none'}, split {self.split or 'none'}, out {self.out or 'none'}"
@@ -110,7 +110,7 @@ def score(options: ScoreOptions) -> dict[str, Any]:
     if options.verify is not None:
         return verify(options.verify, options.agent, trusted=options.run_code)
     assert options.out is not None
-    split = held_out.read_frozen(options.split)
+    split = leaderboard_splits.read(options.split)
     agent = read_agent(options.agent, trusted=options.run_code)
     played = {budget: agent.commitments(split, budget) for budget in split.budgets}
     record = {
@@ -144,7 +144,7 @@ def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, A
     """The record of a file, whose every figure follows from its commitments; a ValueError says what does not."""
     record = verified.record(path, verified.content(path.parent, path.name, MOST_RECORD), RECORD, _text)
     _check_name(record["name"])
-    split = held_out.read_frozen(record["split"])
+    split = leaderboard_splits.read(record["split"])
     if split.sha256 != record["split_sha256"]:
         raise errors.Damaged(f"{path}: expected split {split.sha256[:12]}, got {record['split_sha256'][:12]}")
     if sorted(record["commitments"]) != sorted(map(str, split.budgets)):

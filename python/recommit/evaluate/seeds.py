@@ -20,8 +20,7 @@ from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind,
 from recommit.evaluate.options import split_words
 from recommit.prices import Prices
 from recommit.results import intervals
-from recommit.results.grid import Grid, number, percent, spread
-from recommit.results.table import Results
+from recommit.results.table import Grid, Results, number, percent, spread
 from recommit.rollout.decision_rows import MOST_INSTANCES
 from recommit.storage import verified
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.options import split_words
-from recommit.results.grid import NONE, Grid, ends, figure, number, percent, spread
 from recommit.results.intervals import Interval
-from recommit.results.pareto import pareto, undominated
+from recommit.results.table import NONE, Grid, ends, figure, number, pareto, percent, spread, undominated
 from recommit.storage import verified
 from recommit.storage.terminal_text import cell
 

@@ -17,7 +17,7 @@ from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.score import SettingRow
 from recommit.graph.values import solver_values
 from recommit.results import intervals
-from recommit.results.table import ends
+from recommit.results.table import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence
         crossed = returns(*optimal.outcome(entry, setting.budget, read))
         rule, oracle = returns(*scorer.outcome(entry, setting.budget)), scorer.oracle(setting)
         plans = ((best - oracle) + (crossed - rule)) / 2
-        lose = [ends(intervals.mean(each, graph.groups)) for each in (plans, best - rule - plans)]
+        lose = [bounds(intervals.mean(each, graph.groups)) for each in (plans, best - rule - plans)]
         most, by_oracle, across, own = (float(each.mean()) for each in (best, oracle, crossed, rule))
         orders = (most - by_oracle, by_oracle - own), (most - across, across - own)
         of = (row.rule, row.budget, row.price_action, row.price_observation, row.threshold)

@@ -78,7 +78,7 @@ class GraphScoreOptions:
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
-        out: A folder for scores.json, scores.md and page.html, on which the worst commitments can be watched.
+        out: A folder for scores.json and scores.md.
         choose_on: A graph of the same policy from other starts: thresholds and fixed depths are chosen there.
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
             entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as
@@ -110,25 +110,13 @@ class GraphScoreOptions:
 
 @dataclass(frozen=True)
 class GraphShowOptions:
-    """What is said of a graph, or put on a hub.
+    """Which graph is described.
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
-        push: Put the graph into this repository of a hub, OWNER/NAME, with a card that loads it back. Nothing is sent
-            without --send.
-        hub: With --push: a local folder that stands in for the hub.
-        send: With --push: upload it, with the login of huggingface_hub; a new repository is private, one that is
-            there stays as it is.
     """
 
     graph: Path
-    push: str | None = None
-    hub: Path | None = None
-    send: bool = False
-
-    def __post_init__(self) -> None:
-        if (self.hub or self.send) and self.push is None:
-            raise ValueError("push: expected OWNER/NAME beside --hub and --send, got none")
 
 
 def settings(options: GraphScoreOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:

@@ -177,11 +177,6 @@ class RulesOnGraph:
         known, every = self.graph.planned | self.graph.goal, self.plans_for(entry)
         return every if known.all() else every.part(np.flatnonzero(known))
 
-    def columns(self, entry: NamedRule) -> Nodes:
-        """[N] of the depths of a rule that reads nothing but the present plan."""
-        depths = self._with_head(entry).orders(self.plans_for(entry))[:, 0]
-        return np.searchsorted(self.graph.depths, depths)
-
     def probs(self, entry: NamedRule) -> NDArray[np.float64]:
         """[N, 8] of every depth, of a rule that samples."""
         self._with_head(entry)

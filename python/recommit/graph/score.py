@@ -299,5 +299,5 @@ def mean_gains(
         threshold = chosen_on.sweep(entry).best(settings) if entry.swept else None
         own = by_price(here.values(entry if threshold is None else entry.at(threshold)))
         gain, shares = intervals.mean_gain(own, fixed, oracle, scorer.graph.groups)
-        rows.append(MeanGain(entry.name, budget, price_action, threshold, *table.ends(gain), tuple(shares)))
+        rows.append(MeanGain(entry.name, budget, price_action, threshold, *table.bounds(gain), tuple(shares)))
     return rows

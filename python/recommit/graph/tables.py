@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from recommit.graph.regret import CAUSES
 from recommit.prices import RATIOS
-from recommit.results.grid import Grid, figure, number, percent, spread
 from recommit.results.intervals import Interval
+from recommit.results.table import Grid, figure, number, percent, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recommit.graph.decomposition import Ends, RuleParts
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, MeanGain, RuleScore
     from recommit.prices import Setting
 
@@ -41,14 +39,6 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
         f"content: {manifest['content']}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def card(graph: CommitmentGraph, manifest: dict[str, Any], repo: str) -> str:
-    """The README.md of a graph on a hub: its licence, what it holds, and the line that loads it back."""
-    parts = [f"- config_name: {name}\n  data_files: {name}.parquet" for name in ("nodes", "starts")]
-    head = ["license: apache-2.0", f"tags:\n- recommit\n- {graph.task}\n- commitment-graph", "configs:", *parts]
-    load = f'graph = recommit.graph.files.read(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
-    return "\n".join(["---", *head, "---", f"```text\n{about(graph, manifest)}```", f"```python\n{load}\n```", ""])
 
 
 #: Columns of the table of rules.
@@ -129,27 +119,3 @@ def _points(ends: Ends) -> str:
 def _most(causes: dict[str, float]) -> str:
     name = max(causes, key=causes.__getitem__)
     return f"{name} ({causes[name]:.0%})" if causes[name] else ""
-
-
-def worst(episodes: Attribution, count: int = 20) -> list[int]:
-    """The commitments that gave away most, each state once, as places in ``episodes``."""
-    order = np.argsort(-episodes.regret, kind="stable")
-    _, first = np.unique(episodes.node[order], return_index=True)
-    return [i for i in order[np.sort(first)[:count]].tolist() if episodes.regret[i] > 0]
-
-
-def described(graph: CommitmentGraph, episodes: Attribution, places: Sequence[int]) -> list[dict[str, Any]]:
-    """These commitments as plain values."""
-    return [
-        {
-            "state": graph.states[episodes.node[i]].tolist(),
-            "plan": graph.plans[episodes.node[i]].tolist(),
-            "distance": int(graph.distance[episodes.node[i]]),
-            "remaining": int(episodes.remaining[i]),
-            "depth": int(episodes.depth[i]),
-            "best_depth": int(episodes.best[i]),
-            "regret": float(episodes.regret[i]),
-            "cause": CAUSES[episodes.cause[i]] if episodes.cause[i] >= 0 else "",
-        }
-        for i in places
-    ]

@@ -62,24 +62,9 @@ def augment_patches(pixels: Tensor, pictures: int, cells: tuple[int, int], grid:
     (rows, cols), high, wide = cells, grid[0] // cells[0], grid[1] // cells[1]
     if (rows * high, cols * wide) != grid or pixels.ndim != 2:
         raise ValueError(f"augmentations: expected patches of {rows}x{cols} cells of whole tokens, got grid {grid}")
-    return _moved(pixels.view(pictures, rows, high, cols, wide, -1), 1, copy).reshape(pixels.shape)
-
-
-def augment_tiles(pixels: Tensor, cells: tuple[int, int], side: int, copy: int) -> Tensor:
-    """A copy of tiles [N, channels, height, width]; the board is at the top left, with cells of ``side`` pixels."""
-    (rows, cols), result = cells, pixels.clone()
-    board = pixels[:, :, : rows * side, : cols * side]
-    moved = _moved(board.unflatten(3, (cols, side)).unflatten(2, (rows, side)), 2, copy)
-    result[:, :, : rows * side, : cols * side] = moved.reshape(board.shape)
-    return result
-
-
-def _moved(blocks: Tensor, axis: int, copy: int) -> Tensor:
-    """[..., rows, high, columns, wide, ...], from ``axis`` on, with other cells at every place."""
-    rows, cols = blocks.shape[axis], blocks.shape[axis + 2]
-    cells = blocks.transpose(axis + 1, axis + 2).flatten(axis, axis + 1)
-    chosen = cells.index_select(axis, cell_order(rows, cols, copy).to(blocks.device))
-    return chosen.unflatten(axis, (rows, cols)).transpose(axis + 1, axis + 2)
+    blocks = pixels.view(pictures, rows, high, cols, wide, -1).transpose(2, 3).flatten(1, 2)
+    moved = blocks.index_select(1, cell_order(rows, cols, copy).to(pixels.device))
+    return moved.unflatten(1, (rows, cols)).transpose(2, 3).reshape(pixels.shape)
 
 
 class Copies:

@@ -45,7 +45,7 @@ class Vision:
                 f"cell: expected a multiple of {backbone.token_pixels} (one visual token of this backbone), "
                 f"got {config.cell}"
             )
-        backbone.cell_pixels(1, 1, config.cell)  # refuses what this family does not draw
+        backbone.grid(1, 1, config.cell)  # refuses what this family does not draw
         self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
@@ -63,9 +63,6 @@ class Vision:
         """Rows and columns of the cells that a picture of states of ``shape`` shows."""
         ring = 2 * self.crops(task)
         return shape[0] - ring, shape[1] - ring
-
-    def cell_pixels(self, task: Puzzle, shape: tuple[int, int]) -> int:
-        return self.backbone.cell_pixels(*self.cells(task, shape), self.config.cell)
 
     def augmentations(self, task: Puzzle, shape: tuple[int, int]) -> int:
         """Number of copies of a picture: those of the ``augmentations`` that keep its shape."""
@@ -88,17 +85,10 @@ class Vision:
     def _encode(self, task: Puzzle, states: NDArray[np.uint8], copy: int = 0) -> Tensor:
         config, shape = self.config, (states.shape[1], states.shape[2])
         pixels = self.backbone.pixels(task, states, cell=config.cell, theme=config.theme, crop=self.crops(task))
-        return self.backbone.features(self._turned(pixels, task, states, copy), self.grid(task, shape))
-
-    def _turned(self, pixels: Tensor, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
-        """Pictures with their cells in other places: patches, or whole tiles."""
-        shape = states.shape[1], states.shape[2]
-        cells = self.cells(task, shape)
-        if copy == 0:
-            return pixels
-        if pixels.ndim == 4:
-            return augmentations.augment_tiles(pixels, cells, self.cell_pixels(task, shape), copy)
-        return augmentations.augment_patches(pixels, len(states), cells, self.grid(task, shape), copy)
+        grid = self.grid(task, shape)
+        if copy:
+            pixels = augmentations.augment_patches(pixels, len(states), self.cells(task, shape), grid, copy)
+        return self.backbone.features(pixels, grid)
 
     def _gather(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
         key = task.task, (states.shape[1], states.shape[2])

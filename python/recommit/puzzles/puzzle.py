@@ -172,12 +172,6 @@ class Puzzle(Drawn, ABC):
         """How many states have each optimal length, from 0 on; None where they cannot be counted."""
         return None
 
-    @property
-    def longest(self) -> int | None:
-        """The longest optimal length of any state; None where it is unknown."""
-        counts = self.counts_by_length
-        return None if counts is None else len(counts) - 1
-
     def population(self) -> tuple[States, NDArray[np.int32]]:
         """Every unsolved state that can be solved, nearest first, with its length; most puzzles have too many."""
         raise ValueError(f"population: expected a puzzle whose states can be listed, got {self!r}")

@@ -66,11 +66,6 @@ class Sliding(Puzzle):
         """From complete tables, up to ten cells."""
         return list(self.core.layer_sizes(*self.shape)) if self.rows * self.cols <= TABLE_CELLS else None
 
-    @property
-    def longest(self) -> int | None:
-        """From complete tables; that of 4x4 boards was counted by Brüngger and others (1999)."""
-        return 80 if self.shape == (4, 4) else super().longest
-
     def legend(self) -> tuple[States, NDArray[np.intp]]:
         """The solved board shows every tile, and the blank last."""
         cells = self.rows * self.cols

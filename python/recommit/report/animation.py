@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import checks
-from recommit.puzzles.frames import THEMES
 from recommit.puzzles.puzzle import Instance
 from recommit.puzzles.solver import puzzle_of
 from recommit.storage import errors
@@ -18,7 +16,7 @@ from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,18 +36,6 @@ COLOURS = {
     "light": ("#ffffff", "#1f2430", "#6b7384", "#2f6fde"),
     "dark": ("#14171c", "#e7e9ee", "#8b93a3", "#6ea0ff"),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """One picture of an animation, and how many milliseconds it stays."""
-
-    board: NDArray[np.uint8]
-    title: str
-    note: str
-    time: int
-    #: Is there a frame around the board, and the note in its colour?
-    framed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +69,20 @@ class PlayedEpisode:
 
     def save(self, path: str | os.PathLike[str], *, cell: int = 48, theme: str = "light") -> Path:
         """Write a GIF: a frame around the board marks every observation, and the line above counts them."""
-        return save(Path(path), list(self._frames(cell, theme)), theme)
-
-    def _frames(self, cell: int, theme: str) -> Iterator[Frame]:
-        """An observation, then the actions that it committed to, and so on; the end."""
-        boards, at = self.task.render(self.states, cell=cell, theme=theme), 0
+        path, boards = Path(path), self.task.render(self.states, cell=cell, theme=theme)
+        if path.suffix.lower() != ".gif":
+            raise ValueError(f"path: expected a name that ends in .gif, got {path}")
+        pictures, times, at = list[Any](), list[int](), 0
         for number, (depth, count) in enumerate(zip(self.depths, self.executed, strict=True), 1):
             title = f"observation {number} of {self.budget}, action {{}}"
-            yield Frame(boards[at], title.format(at), f"commits to {depth}", OBSERVATION, framed=True)
-            for place in range(at + 1, at + count + 1):
-                yield Frame(boards[place], title.format(place), "open loop", ACTION)
+            pictures.append(_picture(boards[at], title.format(at), f"commits to {depth}", theme, framed=True))
+            opened = range(at + 1, at + count + 1)
+            pictures += [_picture(boards[place], title.format(place), "open loop", theme) for place in opened]
+            times += [OBSERVATION, *[ACTION] * count]
             at += count
-        end = "solved" if self.solved else "budget spent"
-        yield Frame(boards[at], f"{self.observations} of {self.budget} observations, {at} actions", end, END)
+        title = f"{self.observations} of {self.budget} observations, {at} actions"
+        pictures.append(_picture(boards[at], title, "solved" if self.solved else "budget spent", theme))
+        return save_pictures(path, pictures, [*times, END])
 
 
 def episode(
@@ -181,14 +168,6 @@ def _optimal(task: Puzzle, states: State) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.array([len(plan)]), plan[None]
 
 
-def save(path: Path, frames: Sequence[Frame], theme: str = "light") -> Path:
-    """Draw every frame, and write the file whole."""
-    if path.suffix.lower() != ".gif":
-        raise ValueError(f"path: expected a name that ends in .gif, got {path}")
-    checks.choice("theme", theme, THEMES)
-    return save_pictures(path, [_draw(frame, theme) for frame in frames], [frame.time for frame in frames])
-
-
 def save_pictures(path: Path, pictures: Sequence[Any], times: Sequence[int]) -> Path:
     """Write Pillow images as a GIF in 64 colours, each with its duration in milliseconds."""
     palette = _together(pictures).quantize(64)
@@ -212,18 +191,18 @@ def _together(pictures: Sequence[Any]) -> Any:
     return page
 
 
-def _draw(frame: Frame, theme: str) -> Any:
+def _picture(board: NDArray[np.uint8], title: str, note: str, theme: str, *, framed: bool = False) -> Any:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
         raise errors.need("pillow", "cli") from None
     back, ink, pale, blue = COLOURS[theme]
-    height, width = frame.board.shape[:2]
+    height, width = board.shape[:2]
     picture = Image.new("RGB", (max(width, LEAST) + 2 * MARGIN, height + HEAD + MARGIN), back)
     pen = ImageDraw.Draw(picture)
-    pen.text((MARGIN, 6), frame.title, ink, ImageFont.load_default(15))
-    pen.text((MARGIN, 26), frame.note, blue if frame.framed else pale, ImageFont.load_default(13))
-    picture.paste(Image.fromarray(frame.board), (MARGIN, HEAD))
-    if frame.framed:
+    pen.text((MARGIN, 6), title, ink, ImageFont.load_default(15))
+    pen.text((MARGIN, 26), note, blue if framed else pale, ImageFont.load_default(13))
+    picture.paste(Image.fromarray(board), (MARGIN, HEAD))
+    if framed:
         pen.rectangle((MARGIN - 4, HEAD - 4, MARGIN + width + 3, HEAD + height + 3), outline=blue, width=3)
     return picture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,17 +11,15 @@ import numpy as np
 from recommit.evaluate.agent_names import ORACLE
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
-from recommit.results.intervals import Z95
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.report.agents import Agent
-    from recommit.report.reading import Folder
+    from recommit.report.reading import Agent, Folder
 
 #: Columns of a figure, at most.
 COLUMNS = 32
-#: Fewer decisions than this are drawn pale, and have no mean.
+#: Fewer decisions than this are drawn pale.
 FEW = 10
 
 
@@ -38,7 +36,6 @@ class DepthCounts:
     agent: Agent
     width: int  #: distances in one row
     counts: NDArray[np.int64]  #: [rows, depths 1..8 or more]; row r has r * width + 1 .. (r + 1) * width
-    moved: NDArray[np.float64]  #: [rows] how far instances move the sum of depths, squared
     dead: int  #: decisions in states that cannot be solved any more
 
     @property
@@ -46,12 +43,6 @@ class DepthCounts:
         """Decisions of each row."""
         result: NDArray[np.int64] = self.counts.sum(axis=1)
         return result
-
-    def mean(self, row: int) -> tuple[float, float]:
-        """Mean depth of a row, and half of its 95 % interval over instances, whose decisions belong together."""
-        counts, many = self.counts[row], int(self.total[row])
-        mean = float(counts @ np.arange(1, len(counts) + 1) / many)
-        return mean, Z95 * sqrt(float(self.moved[row])) / many
 
 
 def depth_counts(folder: Folder) -> list[DepthCounts]:
@@ -62,30 +53,19 @@ def depth_counts(folder: Folder) -> list[DepthCounts]:
     for agent in dict.fromkeys(agent for agent in shown if agent is not None):
         rows = folder.decisions(agent)
         if rows:
-            columns = [np.array([r.before, r.depth, r.instance], np.int64) for r in rows]
+            columns = [np.array([r.before, r.depth], np.int64) for r in rows]
             decisions_of.append((agent, np.concatenate(columns, axis=1)))
-    furthest = max((int(before.max(initial=1)) for _, (before, *_) in decisions_of), default=1)
+    furthest = max((int(before.max(initial=1)) for _, (before, _) in decisions_of), default=1)
     width = ceil(furthest / COLUMNS)
-    deepest = max((int(depth.max(initial=0)) for _, (_, depth, _) in decisions_of), default=0)
+    deepest = max((int(depth.max(initial=0)) for _, (_, depth) in decisions_of), default=0)
     many, result = max(deepest, PLAN_LENGTH), []
-    for agent, (before, depth, instance) in decisions_of:
+    for agent, (before, depth) in decisions_of:
         alive = (before > 0) & (depth > 0)  # an answer that could not be read has no depth
         row = (before[alive] - 1) // width
         place = row * many + depth[alive] - 1
         counts = np.bincount(place, minlength=many * ceil(furthest / width)).reshape(-1, many)
-        moved = _moved(row, depth[alive], instance[alive], len(counts))
-        result.append(DepthCounts(agent, width, counts, moved, int((before < 0).sum())))
+        result.append(DepthCounts(agent, width, counts, int((before < 0).sum())))
     return result
-
-
-def _moved(
-    row: NDArray[np.integer], depth: NDArray[np.integer], instance: NDArray[np.integer], rows: int
-) -> NDArray[np.float64]:
-    """[rows] over instances, the squares of what each adds to the sum of (depth - mean) of a row."""
-    many = np.bincount(row, minlength=rows)
-    apart = depth - (np.bincount(row, depth, rows) / np.maximum(many, 1))[row]
-    pairs, own = np.unique(np.stack([row, instance]), axis=1, return_inverse=True)
-    return np.bincount(pairs[0], np.bincount(own.reshape(-1), apart) ** 2, rows).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.report.agents import Agent
-    from recommit.report.reading import AgentRegrets, Folder
+    from recommit.report.reading import Agent, AgentRegrets, Folder
     from recommit.rollout.decision_rows import DecisionRows
 
     #: Regret, best depth and cause (-1 where there is none) of every commitment.
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Letters of packed episodes that a page may hold.
 ROOM = 2_000_000
-#: Place among the kinds: the first agent solves what the best fixed depth does not; the next is what others do not.
+#: Place among the kinds: the first agent solves what the best fixed depth does not. One of them is open at first.
 AHEAD = 3
 
 
@@ -57,30 +56,14 @@ def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
     return [name for name, _ in rules], kinds.astype(np.int64)
 
 
-def choose(kinds: NDArray[np.int64], length: NDArray[np.int64], count: int) -> list[int]:
-    """Instances to show: as many of every kind as of any other while they last, over all lengths of the kind."""
-    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    quota = np.zeros(len(groups), np.int64)
-    for _ in range(min(count, len(kinds))):
-        open_ = [g for g, members in enumerate(groups) if quota[g] < len(members)]
-        quota[min(open_, key=lambda g: (quota[g], g))] += 1
-    taken: list[int] = []
-    for members, many in zip(groups, quota, strict=True):
-        ordered = members[np.lexsort((members, length[members]))]
-        taken += [int(ordered[int((j + 0.5) * len(ordered) / many)]) for j in range(many)]
-    return sorted(taken)
-
-
-def opening(folder: Folder, kinds: NDArray[np.int64], chosen: list[int]) -> int:
-    """The place of the instance that is shown first: the most different depths, of those that the first agent solves
-    and others do not."""
-    rows, count = next(iter(folder.decisions(folder.first)), None), len(kinds)
-    if rows is None or not len(rows):
-        return 0
-    taken = np.unique(np.stack([rows.instance, rows.depth.astype(np.int32)]), axis=1)[0]
-    different = np.bincount(taken, minlength=count)
-    ahead = (kinds == AHEAD).astype(int) * 2 + (kinds == AHEAD + 1)
-    return max(range(len(chosen)), key=lambda place: (ahead[chosen[place]], different[chosen[place]], -place))
+def choose(kinds: NDArray[np.int64], count: int) -> list[int]:
+    """Instances to show, drawn at random: as many of every kind as of any other while they last."""
+    order = np.random.default_rng(0).permutation(len(kinds))
+    turn = np.zeros(len(kinds), np.int64)
+    for kind in np.unique(kinds):
+        members = order[kinds[order] == kind]
+        turn[members] = np.arange(len(members))
+    return sorted(np.lexsort((kinds, turn))[:count].tolist())
 
 
 def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | None:
@@ -89,9 +72,8 @@ def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | No
     if not played or folder.shape is None:
         return None
     names, kinds = strata(folder)
-    length = np.array(folder.instances["length"], np.int64)
     while True:
-        chosen = choose(kinds, length, count)
+        chosen = choose(kinds, count)
         packed = _packed(folder, played, names, kinds, chosen)
         size = len(json.dumps(packed, separators=(",", ":")))
         if size <= room or count <= 1:
@@ -121,7 +103,7 @@ def _packed(
         "causes": list(CAUSES),
         "kinds": names,
         "other": next(beside, min(1, len(played) - 1)),
-        "open": opening(folder, kinds, chosen),
+        "open": next((place for place, i in enumerate(chosen) if kinds[i] == AHEAD), 0),
         "agents": [{"label": a.label, "words": a.words, "depth": a.depth, "seeds": seeds} for a, _, seeds in played],
         "instances": [
             {"n": i, "id": str(columns["id"][i]), "kind": int(kinds[i]), "state": columns["state"][i].hex()}

@@ -14,8 +14,8 @@ from recommit.policy.config import PLAN_LENGTH
 from recommit.report import by_distance, plotting, reading
 from recommit.report.by_distance import FEW
 from recommit.report.plotting import COLOURS, DEPTHS, SOFT
-from recommit.results.grid import csv_text
-from recommit.results.pareto import pareto as pareto_front
+from recommit.results.table import csv_text
+from recommit.results.table import pareto as pareto_front
 from recommit.storage import files
 from recommit.storage.terminal_text import plain
 
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recommit.report.agents import AgentPoint
     from recommit.report.by_distance import DepthCounts, RegretByDistance
-    from recommit.report.reading import Folder
+    from recommit.report.reading import AgentPoint, Folder
 
 #: A mark per role, its size, and the words of a legend; those of the first agent are its own.
 MARKS = {
@@ -106,8 +105,6 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
                 families.setdefault(point.agent.family, []).append(point)
         for number, family in enumerate(families.values()):
             _family(axes, family, number)
-        for sweep, agent in {p.sweep: p.agent for p in reversed(points) if p.sweep}.items():
-            axes.plot(*zip(*sweep, strict=True), color=SOFT, lw=1, ls=":", label=plain(f"{agent.brief}: thresholds"))
         for role in reversed(MARKS):
             _role(axes, role, [p for p in points if p.agent.role == role])
         lowest = min(p.solved.low for p in points)
@@ -214,34 +211,6 @@ def _columns(
     bars = axes.bar(left, heights, 0.92 * width, bottom, align="edge", color=colour, label=label)
     for bar, opacity in zip(bars, alpha or (), strict=False):
         bar.set_alpha(opacity)
-
-
-def depth_means(every: Sequence[DepthCounts]) -> ReportFigure:
-    """Mean depth by distance, with 95 % intervals; a control that ignores the state is flat."""
-    series, deepest = [], max((one.counts.shape[1] for one in every), default=PLAN_LENGTH)
-    for one in every:
-        rows = [r for r in range(len(one.counts)) if one.total[r] >= FEW]
-        middle = [r * one.width + (one.width + 1) / 2 for r in rows]
-        values = [one.mean(r) for r in rows]
-        series.append((one.agent, middle, values))
-
-    def draw() -> Figure:
-        figure = plotting.figure(4.6, 3.5)
-        axes = figure.subplots()
-        for number, (agent, xs, values) in enumerate(series):
-            means, halves = np.array(values or np.zeros((0, 2))).reshape(-1, 2).T
-            look: dict[str, Any] = {"color": COLOURS[agent.role], "lw": 2.4 if agent.role == "first" else 1.6}
-            axes.plot(xs, means, ls=DASHES[number % 4], label=plain(agent.brief), **look)
-            low, high = np.maximum(means - halves, 1), np.minimum(means + halves, deepest)
-            axes.fill_between(xs, low, high, color=COLOURS[agent.role], alpha=0.16, lw=0)
-        axes.set(xlabel="exact distance to the goal", ylabel="mean depth")
-        axes.set(ylim=(0.5, deepest + 0.5), yticks=range(1, deepest + 1))
-        figure.legend(loc="outside lower center", ncols=3)
-        return figure
-
-    head = ("agent", "distance", "mean depth", "95 %, half")
-    content = [(agent.label, x, *pair) for agent, xs, pairs in series for x, pair in zip(xs, pairs, strict=True)]
-    return _made("depth-means", "Mean depth by distance to the goal", draw, head, content)
 
 
 def regret(every: Sequence[RegretByDistance]) -> ReportFigure:

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from recommit.results.grid import MINUS
+from recommit.results.table import MINUS
 from recommit.storage.terminal_text import plain
 
 if TYPE_CHECKING:
@@ -60,11 +60,6 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
 def minus(text: str) -> str:
     """Text with typographic minus signs before digits."""
     return re.sub(r"(?<![\w.])-(?=\d)", MINUS, text)
-
-
-def with_code(line: str) -> Html:
-    """Text in which what stands between backticks is code."""
-    return joined(*(tag("code", part) if i % 2 else tag("span", part) for i, part in enumerate(line.split("`"))))
 
 
 def json_script(identity: str, value: Any) -> Html:

@@ -1,6 +1,6 @@
 """The report of an evaluation: its sections in order, as one HTML file that needs nothing else.
 
-    reading.Folder   the evaluation's files           ->  sections   verdict, results table, the paper's tables
+    reading.Folder   the evaluation's files           ->  sections   verdict, results table
                                                           figures    matplotlib figures
     decisions/       every commitment that was made   ->  episodes   packed small, for the viewer in ``assets``
 
@@ -69,18 +69,13 @@ SECTIONS = {
     "depth": Section(
         "Depth and distance",
         "A policy that uses its depth well commits far where it is sure and little where it is not; the control takes "
-        "the same depths whatever the state, so it is flat. Bars of fewer than ten decisions are pale.",
+        "the same depths whatever the state, so its bars are alike. Bars of fewer than ten decisions are pale.",
         "Depths",
     ),
     "regret": Section(
         "Regret",
         "The regret of a commitment is the value that the best depth there would have added, under the same plans.",
         "Regret",
-    ),
-    "paper": Section(
-        "Beside the paper",
-        "The paper's numbers, ours, and the difference. The paper's are of another model on other levels.",
-        "Paper",
     ),
     "made": Section(
         "How it was made", "The same command on the same run gives the same rows and the same page.", "Made"
@@ -123,7 +118,6 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "pareto": [grid([figures.pareto(folder, budget) for budget in folder.budgets], drawn)],
         "depth": _depths(folder, drawn),
         "regret": _regret(folder, drawn),
-        "paper": sections.paper(folder),
         "made": [sections.made(folder)],
     }
     there = [name for name in SECTIONS if parts[name]]
@@ -179,8 +173,7 @@ def _depths(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
         return []
     dead = ", ".join(f"{one.agent.words} {one.dead}" for one in counts if one.dead)
     text = f"Under the {folder.widest} budget." + (f" Left out, in unsolvable states: {dead}." if dead else "")
-    figures_ = shown(figures.depth_histogram(counts), drawn), shown(figures.depth_means(counts), drawn)
-    return [tag("p", text, class_="quiet"), tag("div", *figures_, class_="grid wide-first")]
+    return [tag("p", text, class_="quiet"), shown(figures.depth_histogram(counts), drawn)]
 
 
 def _regret(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
@@ -188,9 +181,5 @@ def _regret(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
     if not every:
         return []
     note = f"Exact, under the {folder.widest} budget; {sections.prices(folder)}. {CAUSES}"
-    return [tag("p", note, class_="quiet"), *regret_parts(every, drawn)]
-
-
-def regret_parts(every: list[by_distance.RegretByDistance], drawn: list[ReportFigure]) -> list[Html]:
-    """The totals in words, and the figure."""
-    return [*(tag("p", str(one), class_="quiet") for one in every), shown(figures.regret(every), drawn)]
+    totals = (tag("p", str(one), class_="quiet") for one in every)
+    return [tag("p", note, class_="quiet"), *totals, shown(figures.regret(every), drawn)]

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.data.parquet import columns, parsed
 from recommit.evaluate import seeds, summaries
-from recommit.evaluate.agent_names import ORACLE, PRIVILEGED, file_name, seed_of
+from recommit.evaluate.agent_names import (
+    CONTROLS,
+    ORACLE,
+    PRIVILEGED,
+    AgentName,
+    brief,
+    file_name,
+    readable,
+    seed_of,
+)
 from recommit.evaluate.seeds import ROOM
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MOST_ACTIONS
-from recommit.report.agents import Agent, AgentPoint, agents_of
 from recommit.results import intervals
 from recommit.results.intervals import Interval
 from recommit.results.table import best
@@ -46,7 +54,6 @@ COMPARISON: verified.Fields = {
     "dominates": bool,
     "dominates_significantly": bool,
 }
-THRESHOLD: verified.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), verified.NUMBER)
 #: What the spec of an evaluation says; of the second, what it says at all.
 PLAN: verified.Fields = {"agents": [str], "instances": int}
 OPTIONS: verified.Fields = {
@@ -63,6 +70,84 @@ PARTS = ("plan.json", "summary.json", "comparisons.json", "instances.parquet", "
 #: Columns of instances.parquet, and of files of regrets.
 INSTANCES = {"id": "string", "state": "binary", "length": "int32"}
 REGRETS = {"instance": "int32", "turn": "int16", "regret": "double", "best": "int8", "cause": "int8"}
+
+
+@dataclass(frozen=True)
+class Agent(AgentName):
+    """An agent and its role in the figures."""
+
+    label: str = ""  #: as on the page: without folders
+    role: str = ""  #: first, fixed, control, oracle, privileged or other
+    words: str = ""  #: what it does, to be read: no two agents have the same
+
+    @property
+    def name(self) -> str:
+        """As in the files."""
+        return str(self)
+
+    @property
+    def brief(self) -> str:
+        """What it does in a few letters, for figures."""
+        return brief(AgentName.parse(self.label))
+
+    @property
+    def family(self) -> tuple[str, bool]:
+        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth
+        each."""
+        return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.samples_actions
+
+
+def agents_of(names: list[str], seed: str = "") -> list[Agent]:
+    """Labels name a policy by its folder, and by as many folders above it as tell it from another; ``seed`` is that of
+    the evaluation's own policy."""
+    agents = [AgentName.parse(name) for name in names]
+    folders = [PurePath(agent.run).parts for agent in agents]
+    labels = [replace(agent, run=_telling(parts, folders)) for agent, parts in zip(agents, folders, strict=True)]
+    every = zip(agents, labels, _words(labels, seed), strict=True)
+    return [
+        Agent(**asdict(agent), label=str(label), role=_role(i, agent), words=words)
+        for i, (agent, label, words) in enumerate(every)
+    ]
+
+
+def _words(agents: list[AgentName], seed: str) -> list[str]:
+    """Words for every label. Of agents with the same words, those of another seed say which, else all their folder."""
+    plain = [readable(agent) for agent in agents]
+    by_seed = [
+        f"{words}, seed {own}" if (own := seed_of(agent.run)) not in ("", seed) and plain.count(words) > 1 else words
+        for words, agent in zip(plain, agents, strict=True)
+    ]
+    return [
+        f"{words} ({agent.run})" if agent.run and by_seed.count(words) > 1 else words
+        for words, agent in zip(by_seed, agents, strict=True)
+    ]
+
+
+def _telling(parts: tuple[str, ...], folders: list[tuple[str, ...]]) -> str:
+    """As many folders at the end of a path as tell it from the others."""
+    for many in range(1, len(parts) + 1):
+        if all(other == parts or other[-many:] != parts[-many:] for other in folders):
+            return "/".join(parts[-many:])
+    return ""
+
+
+def _role(place: int, agent: AgentName) -> str:
+    if place == 0:
+        return "first"
+    if agent.base.startswith("fixed-"):
+        return "fixed"
+    if agent.base == ORACLE:
+        return "oracle"
+    return "control" if agent.base in CONTROLS else "privileged" if agent.base in PRIVILEGED else "other"
+
+
+@dataclass(frozen=True)
+class AgentPoint:
+    """An agent under one budget as a point of the plane of success and actions."""
+
+    agent: Agent
+    solved: Interval  #: per cent
+    actions: Interval
 
 
 @dataclass(frozen=True)
@@ -218,17 +303,6 @@ class Folder:
             raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
         return regrets
 
-    def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
-        """What every threshold of an agent's rule comes to, in order; none of an agent without one."""
-        if not agent.swept or not self.has("thresholds.json"):
-            return []
-        entry = verified.values(self.path, "thresholds.json").get(f"{agent.stem}@{self.budgets[budget]}")
-        if entry is None:
-            return []
-        verified.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})
-        points: list[dict[str, float]] = entry["curve"]
-        return points
-
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""
         return verified.exists(self.path, name)
@@ -285,6 +359,5 @@ def points(folder: Folder, budget: str) -> list[AgentPoint]:
         row = folder.row(agent, budget)
         solved = Interval(row["solve_rate"], row["solve_low"], row["solve_high"]).scaled(100.0)
         actions = intervals.mean(folder.values(agent, budget, "actions"), folder.rooms)
-        sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        result.append(AgentPoint(agent, solved, actions, sweep))
+        result.append(AgentPoint(agent, solved, actions))
     return result

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import launch, preset
-from recommit.runs import rank_watchdog
-from recommit.runs.progress import Board, Interrupt, last_agent, last_step
+from recommit.runs.progress import TETHER, Board, Interrupt, last_line
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
@@ -77,18 +76,6 @@ class Job:
         if self.trains:
             return self.sealed not in (0, before)
         return status == 0 and os.path.lexists(self.out)
-
-    def progress(self, log: Path) -> tuple[int, int]:
-        """How much is done, and how much there is to do."""
-        if self.words[0] == "evaluate":
-            return last_agent(log)
-        if not self.trains:
-            return 0, 0
-        try:
-            steps = int(json.loads(safe_open.content(self.out / "config.json"))["optim"]["steps"])
-        except (OSError, ValueError, LookupError, TypeError):
-            return 0, 0  # it has not begun
-        return last_step(self.out), steps
 
     def record(self, root: Path) -> dict[str, Any]:
         """What it was made by and of, and what it is, wherever the folder of all has moved."""
@@ -160,7 +147,7 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
                     board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
                     for each in running:
                         each.stop()
-                board.show([(each.job.name, *each.job.progress(each.log)) for each in running])
+                board.show([(each.job.name, last_line(each.log)) for each in running])
                 time.sleep(PAUSE if running else 0.0)
                 for each in [each for each in running if each.process.poll() is not None]:
                     each.let_go()
@@ -225,7 +212,7 @@ class _Running:
         #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
         self._tethered = not fleet.launches(job.words)
         words = fleet.command(slot, job.words)
-        tether = {rank_watchdog.TETHER: "1"} if self._tethered else {}
+        tether = {TETHER: "1"} if self._tethered else {}
         with os.fdopen(safe_open.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()

@@ -1,2 +1,1 @@
-"""One results table: long rows of episodes, four questions to them (``table``, ``intervals``), one renderer (``grid``).
-numpy only."""
+"""The one results table and the intervals of its figures; numpy only."""

@@ -7,7 +7,6 @@ backbone/        a backbone of random weights, where it made one
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
-profile/         where the time of some steps went, see ``recommit.runs.process``
 DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.verified``
 """
 
@@ -41,14 +40,13 @@ LOGS = ("metrics.jsonl",)
 BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
 #: Folders that a run writes to.
-PROFILE = "profile"
-FOLDERS = ("checkpoints", "tensorboard", "wandb", PROFILE)
+FOLDERS = ("checkpoints", "tensorboard", "wandb")
 #: A folder with one of these is that of a run.
 MARKS = ("config.json", "versions.json", *FOLDERS)
 #: Fields of ``EngineConfig`` that change no number.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing")
 #: Fields of ``RunConfig`` that say who looks on.
-WATCHING = ("tensorboard", "profile")
+WATCHING = ("tensorboard",)
 
 
 class RunDirectory:

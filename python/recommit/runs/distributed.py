@@ -1,4 +1,5 @@
-"""The processes of one run, whichever launcher started them."""
+"""The processes of one run, whichever launcher started them. Launchers end all ranks when one has ended: torchrun and
+DeepSpeed's do by themselves, srun by ``--kill-on-bad-exit=1``."""
 
 from __future__ import annotations
 

@@ -1,38 +1,25 @@
-"""How this process computes: threads, memory that it gives back, random streams, and where its time goes.
-
-``profiled`` writes FOLDER/trace.json.gz (every operation of some steps, for https://ui.perfetto.dev or chrome://tracing)
-and FOLDER/operators.txt (the operators that took longest by themselves).
-"""
+"""How this process computes: threads, memory that it gives back, random streams."""
 
 from __future__ import annotations
 
 import ctypes
 import random
-import shutil
 import sys
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from recommit.storage import files, safe_open
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 #: Of glibc's ``mallopt``: how much may lie free before it goes back, and how large a block is mapped by itself.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 #: Parameters of a network whose threads would mostly wait for each other: seven times the CPU time of one thread was
 #: seen, where other programs computed.
 _SMALL = 10_000_000
-#: The first steps of a start fill caches and choose kernels. Of the last of these the profiler fills its own.
-SKIPPED = 3
-#: Operators in the profiler's table.
-ROWS = 15
 
 
 def configure_torch(threads: int) -> None:
@@ -131,32 +118,3 @@ def seed_everything(value: int) -> None:
 
 def _tensor(text: str) -> torch.Tensor:
     return torch.frombuffer(bytearray.fromhex(text), dtype=torch.uint8)
-
-
-@contextmanager
-def profiled(steps: int, folder: Path, tell: Callable[[str], None]) -> Iterator[Callable[[], None]]:
-    """Watch ``steps`` steps with torch's profiler; yields a function to call after every step."""
-    if not steps:
-        yield lambda: None
-        return
-    from torch.profiler import profile, schedule
-
-    def written(profiler: Any) -> None:
-        disk = files.Files()
-        files.make_folders(disk, folder)
-        trace = folder / "trace.json.gz"
-        with TemporaryDirectory() as elsewhere:  # the profiler would write through a link
-            profiler.export_chrome_trace(f"{elsewhere}/{trace.name}")
-            with safe_open.reading(Path(elsewhere) / trace.name) as whole, files.replacing(trace, disk) as file:
-                shutil.copyfileobj(whole, file)
-        averages = profiler.key_averages()
-        on_gpu = any(each.self_device_time_total for each in averages)
-        table = averages.table(
-            sort_by=f"self_{'device' if on_gpu else 'cpu'}_time_total", row_limit=ROWS, max_name_column_width=40
-        )
-        files.replace(disk, folder / "operators.txt", table.encode())
-        tell(f"{table}\n{trace}: open it at https://ui.perfetto.dev")
-
-    plan = schedule(wait=SKIPPED - 1, warmup=1, active=steps, repeat=1)
-    with profile(schedule=plan, on_trace_ready=written) as profiler:
-        yield profiler.step

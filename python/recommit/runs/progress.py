@@ -1,15 +1,12 @@
-"""A run and its user: a line of progress, curves, times by stage, Ctrl-C."""
+"""A run and its user: a line of progress, curves, Ctrl-C."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +16,15 @@ from recommit.storage.safe_open import reading
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
     from types import FrameType
 
     from typing_extensions import Self
+
+
+#: Set for ranks whose stdin is the other end of a pipe that the command which launched them holds.
+TETHER = "RECOMMIT_TETHER"
 
 
 class Interrupt:
@@ -48,6 +49,24 @@ class Interrupt:
         self.number = number
 
 
+def hold_tether() -> None:
+    """End with the command that launched this rank, if one did: it holds the other end of our stdin.
+
+    A byte from there means Ctrl-C, to whichever rank reads it: ranks agree after every step. Its end means the end, at
+    once. Signals to a group or to the launcher would not do: launchers kill ranks half a minute after a signal, too
+    early for a long step, and torchrun's ranks are in no group of ours.
+    """
+    if os.environ.get(TETHER):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+        threading.Thread(target=_obey, daemon=True).start()
+
+
+def _obey() -> None:
+    while os.read(0, 1):
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(128 + signal.SIGINT)
+
+
 class Progress:
     """One line on stderr, rewritten on a terminal and repeated every ``pause`` seconds elsewhere."""
 
@@ -57,10 +76,10 @@ class Progress:
         self.pause = 0.2 if self.live else pause
         self._begin = self._last = time.monotonic()
 
-    def show(self, step: int, states_per_second: float, tokens_per_second: float, loss: float) -> None:
+    def show(self, step: int, states_per_second: float, loss: float) -> None:
         if not self.due() and (self.quiet or step < self.total):
             return
-        pace = f"loss {loss:.4f}  {states_per_second:,.0f} states/s  {tokens_per_second:,.0f} tokens/s"
+        pace = f"loss {loss:.4f}  {states_per_second:,.0f} states/s"
         self.write(f"step {step:,}/{self.total:,}  {pace}  {self._left(step)}")
 
     def between(self, step: int) -> None:
@@ -101,59 +120,37 @@ class Board:
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._line = Progress(total, 0, quiet=quiet)
         self.total, self.ended = total, 0
-        #: Name -> when progress was first seen, and how much.
-        self._first: dict[str, tuple[float, int]] = {}
+        #: Name -> when it was first seen.
         self._begun: dict[str, float] = {}
 
-    def show(self, running: list[tuple[str, int, int]]) -> None:
-        """Report running jobs: name, steps done, and steps in all (0: not yet known)."""
-        for name, _done, _whole in running:
+    def show(self, running: list[tuple[str, str]]) -> None:
+        """Report running jobs: name, and what each says of its own progress."""
+        for name, _ in running:
             self._begun.setdefault(name, time.monotonic())
         if running and self._line.due():
-            each = "  ".join(f"{name} {self._where(name, done, whole)}" for name, done, whole in running)
+            each = "; ".join(f"{name} {self._took(name)} {said}".rstrip() for name, said in running)
             self._line.write(f"[{self.ended}/{self.total}] {each}")
 
     def finished(self, name: str) -> None:
         self.ended += 1
-        took = clock(time.monotonic() - self._begun.get(name, time.monotonic()))
-        self.say(f"[{self.ended}/{self.total}] {name}: finished in {took}")
+        self.say(f"[{self.ended}/{self.total}] {name}: finished in {self._took(name)}")
 
     def say(self, text: str) -> None:
         self._line.say(text)
 
-    def _where(self, name: str, done: int, whole: int) -> str:
-        if not done:
-            return "begins"
-        now = time.monotonic()
-        since, first = self._first.setdefault(name, (now, done))
-        remaining = "" if done == first else f" {clock((now - since) / (done - first) * (whole - done))} left"
-        return f"{done:,}/{whole:,}{remaining}"
+    def _took(self, name: str) -> str:
+        return clock(time.monotonic() - self._begun.get(name, time.monotonic()))
 
 
-def last_step(folder: Path) -> int:
-    """The step in the last whole line of a run's ``timing.jsonl``; 0 if there is none."""
-    whole = [line for line in _end(folder / "timing.jsonl") if line.startswith(b"{") and line.endswith(b"\n")]
+def last_line(log: Path) -> str:
+    """The last whole line of a log, cut; none if there is no file."""
     try:
-        return int(json.loads(whole[-1])["step"]) if whole else 0
-    except (ValueError, KeyError, TypeError):
-        return 0  # a line that is shown while a run goes on is not worth its end
-
-
-def last_agent(log: Path) -> tuple[int, int]:
-    """Agents that an evaluation has played, and all of its agents, by the last such line of its log."""
-    lines = b"".join(_end(log)).rpartition(b"\n$ ")[2]
-    counts = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
-    return (int(counts[-1][0]), int(counts[-1][1])) if counts else (0, 0)
-
-
-def _end(file: Path) -> list[bytes]:
-    """The last lines of a file, the first perhaps cut; none if there is no file."""
-    try:
-        with reading(file) as opened:
+        with reading(log) as opened:
             opened.seek(max(opened.seek(0, 2) - 4096, 0))
-            return opened.read().splitlines(keepends=True)
+            lines = opened.read().rpartition(b"\n")[0].splitlines()
     except OSError:
-        return []
+        return ""
+    return lines[-1].decode("utf-8", "replace").strip()[:60] if lines and not lines[-1].startswith(b"$ ") else ""
 
 
 def refuse_missing(projects: Mapping[str, str]) -> None:
@@ -229,25 +226,3 @@ def _flat(values: Any, name: str) -> list[tuple[str, float]]:
     if isinstance(values, list | tuple):
         return [pair for i, value in enumerate(values) for pair in _flat(value, f"{name}/{i + 1}")]
     return [(name, float(values))] if isinstance(values, int | float) else []
-
-
-class Clock:
-    """CPU and wall seconds by stage; the rest of a step is everything outside of them."""
-
-    def __init__(self) -> None:
-        self._wall: dict[str, float] = {}
-        self._cpu: dict[str, float] = {}
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        """Time a stage."""
-        wall, cpu = time.monotonic(), time.process_time()
-        yield
-        self._wall[stage] = self._wall.get(stage, 0.0) + time.monotonic() - wall
-        self._cpu[stage] = self._cpu.get(stage, 0.0) + time.process_time() - cpu
-
-    def take(self) -> dict[str, float]:
-        seconds = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
-        seconds |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
-        self._wall, self._cpu = {}, {}
-        return seconds

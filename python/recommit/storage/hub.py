@@ -1,4 +1,4 @@
-"""Folders on a model hub: nothing is sent unless that is asked for, and a local folder can stand in for the hub."""
+"""Folders on a model hub: a local folder can stand in for the hub."""
 
 from __future__ import annotations
 
@@ -59,11 +59,6 @@ class Upload:
         shown = [path.as_posix() for path in every if not any(part.startswith(".") for part in path.parts)]
         return [path for path in shown if path not in self.texts]
 
-    @property
-    def bytes(self) -> int:
-        """Their size."""
-        return sum((self.folder / path).stat().st_size for path in self.paths) + sum(map(len, self.texts.values()))
-
     def copy(self, hub: Path) -> Path:
         """Write it below a local folder as a hub would have it: KINDs/OWNER/NAME."""
         work, place = files.Files(), hub.absolute() / f"{self.kind}s" / self.repo
@@ -88,16 +83,3 @@ class Upload:
         operations += [CommitOperationAdd(name, text.encode()) for name, text in self.texts.items()]
         message = f"recommit {self.kind}"
         return str(hub.create_commit(self.repo, operations, commit_message=message, repo_type=self.kind).commit_url)
-
-
-def push(upload: Upload, hub: Path | None, send: bool) -> str:
-    """Copy to a local hub, send, or only say what would be sent."""
-    if hub is not None and send:
-        raise errors.WrongFolder(f"hub: expected a local folder or --send, got both {hub} and --send")
-    if hub is not None:
-        return f"written to {upload.copy(hub)}"
-    if send:
-        return f"sent to {upload.send()}"
-    names = ", ".join([*upload.paths, *upload.texts][:6])
-    many = len(upload.paths) + len(upload.texts)
-    return f"nothing sent: {upload.repo} would get {many} files of {upload.bytes:,} bytes ({names}); --send sends them"

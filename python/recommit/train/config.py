@@ -177,11 +177,9 @@ class RunConfig:
     threads: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     tensorboard: bool = True
-    #: Steps that torch's profiler watches, after the first three of a start: ``profile/`` has the trace; 0: none.
-    profile: int = 0
 
     def __post_init__(self) -> None:
-        check("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, profile=0)
+        check("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0)
 
 
 @dataclass(frozen=True)

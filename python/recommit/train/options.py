@@ -79,7 +79,7 @@ class SftOptions(TrainOptions):
             with show.
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3; OWNER/NAME, or OWNER/NAME@COMMIT), or
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL; OWNER/NAME, or OWNER/NAME@COMMIT), or
             random: and a name (tiny, small, 7b), or conv:small or conv:base (default: that of the recipe). A run that
             is resumed, and every use of its policy, needs the same place again.
     """

@@ -18,15 +18,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from torch.profiler import record_function
-
 from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
 from recommit.runs import distributed, process
-from recommit.runs.directory import PROFILE, RunDirectory
-from recommit.runs.process import profiled
+from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
-from recommit.runs.rank_watchdog import watched
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, replace
@@ -69,7 +65,7 @@ def opened_run(
     join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
     team = join(config.run.device)
     opened = RunDirectory(out, is_main_process=team.is_main_process)
-    with watched(team), given_backbone(backbone), opened as folder, Interrupt() as interrupt:
+    with given_backbone(backbone), opened as folder, Interrupt() as interrupt:
         yield team, folder, interrupt
 
 
@@ -190,25 +186,22 @@ class Trainer(ABC):
         )
         self.progress.say(self._introduction())
         self.meter = Meter(self.meter.steps)  # its clock begins here
-        watched = run.profile if self.team.is_main_process else 0
         try:
-            with profiled(watched, self.folder.folder / PROFILE, self.progress.say) as ended:
-                while self.state.step < self.config.optim.steps:
-                    states = self.state.states
-                    self.meter.add(self._step(), self.state.states - states)
-                    self._log_step()
-                    if self.state.step % self.steps_between_trims == 0:
-                        process.trim()
-                    due = self._due()
-                    if self.team.all_reduce_max(interrupt.number):
-                        self._save_checkpoint()
-                        self.progress.say(
-                            f"interrupted after step {self.state.step:,}; the same command goes on from there"
-                        )
-                        return 130
-                    if due:
-                        self._save_checkpoint()
-                    ended()
+            while self.state.step < self.config.optim.steps:
+                states = self.state.states
+                self.meter.add(self._step(), self.state.states - states)
+                self._log_step()
+                if self.state.step % self.steps_between_trims == 0:
+                    process.trim()
+                due = self._due()
+                if self.team.all_reduce_max(interrupt.number):
+                    self._save_checkpoint()
+                    self.progress.say(
+                        f"interrupted after step {self.state.step:,}; the same command goes on from there"
+                    )
+                    return 130
+                if due:
+                    self._save_checkpoint()
         finally:
             self.curves.close()
         if self.state.skipped:
@@ -238,20 +231,15 @@ class Trainer(ABC):
             **line,
         }
         pace = self.meter.pace()
-        tokens = pace["states_per_s"] * self.tokens
         self.log.add(values)
-        self.timing.add({"step": self.state.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
+        self.timing.add(
+            {
+                "step": self.state.step,
+                **pace,
+            }
+        )
         self.curves.add(self.state.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
-        self.progress.show(self.state.step, pace["states_per_s"], tokens, line["loss"])
-
-    @property
-    @abstractmethod
-    def tokens(self) -> float:
-        """Tokens that the language model reads per state, on average."""
-
-    def _times(self) -> dict[str, Any]:
-        """Times of the machine since the last line."""
-        return {}
+        self.progress.show(self.state.step, pace["states_per_s"], line["loss"])
 
     def _due(self) -> bool:
         """Validate if it is time to; is it time for a checkpoint?"""
@@ -260,8 +248,7 @@ class Trainer(ABC):
             return last  # weights that may not be finite are neither judged nor kept
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
-            with record_function("validation"):
-                found = validation.mean_over_sets({each.name: self._measure(each) for each in self.validation_tasks})
+            found = validation.mean_over_sets({each.name: self._measure(each) for each in self.validation_tasks})
             self.log.add({"step": self.state.step, "validation": found})
             self.curves.add(self.state.step, found, "validation")
             self.progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")

@@ -39,9 +39,9 @@ class PolicyMatch:
         self.policy, self.about, self.prices, self.level = policy, about, prices, level
         self._graph: PolicyGraph | None = None
 
-    def episode(self, level: Level, left: int, depth: int) -> Played:
+    def episode(self, level: Level, depth: int) -> Played:
         """See ``Match``; greedy."""
-        graph = self._graph_of(level)
+        graph, left = self._graph_of(level), self.about.budget
         start = graph.nodes(level.state[None], left)
         choose = always(graph, depth) if depth else head(graph)
         turns = [nodes for _, _, nodes, _ in episodes(graph, start, left, choose)]

@@ -14,7 +14,6 @@ import numpy as np
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
 from recommit.puzzles.registry import TASKS
-from recommit.puzzles.solutions import Limits
 from recommit.report.episodes import pack_episode
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 USUAL = 4
 #: Rows and columns of a board at most, observations of an episode likewise.
 MOST_SIDE, MOST_BUDGET = 64, 99
-#: Search nodes of a distance after a move by hand.
-NODES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +130,8 @@ class Match(Protocol):
     def level(self, number: int) -> Level:
         """The level of this number; ``LookupError`` or ``ValueError`` where there is none."""
 
-    def episode(self, level: Level, left: int, depth: int) -> Played:
-        """An episode from a level at a fixed ``depth``, or with 0 at the policy's own, under ``left`` observations;
-        a ``ValueError`` says why there is none."""
+    def episode(self, level: Level, depth: int) -> Played:
+        """An episode from one of its levels at a fixed ``depth``, or with 0 at the policy's own."""
 
 
 def of_state(task: str, state: Grid, title: str) -> Level:
@@ -145,11 +141,6 @@ def of_state(task: str, state: Grid, title: str) -> Level:
     puzzle.rows, puzzle.cols = int(rows), int(cols)  # of some puzzles any state tells its own
     puzzle.check(state[None])
     return Level(puzzle, state, title)
-
-
-def distance(level: Level) -> int:
-    """Exact, or UNKNOWN where it would take long."""
-    return int(level.task.distance(level.state[None], Limits(nodes=NODES), threads=1)[0])
 
 
 def ends(level: Level, played: Played) -> list[Grid]:

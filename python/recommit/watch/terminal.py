@@ -1,21 +1,25 @@
-"""A match in a terminal: both boards as text, what the policy planned, and what every commitment cost."""
+"""A match in a terminal: both boards as text, what the policy planned, what every commitment cost, and the keys."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import os
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from recommit import ACTIONS
 from recommit.puzzles.levels import format_levels
 from recommit.puzzles.solutions import UNSOLVABLE
-from recommit.storage.terminal_text import plain
+from recommit.storage.terminal_text import plain, repaint, tell
 from recommit.watch import match as match_of
 from recommit.watch.match import USUAL, Commitment, Level, Played
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from recommit.puzzles.levels import Grid
     from recommit.watch.match import Match
 
@@ -23,10 +27,21 @@ if TYPE_CHECKING:
 WIDE, BAR = 40, 16
 #: Shown below the boards.
 HELP = (
-    "space one observation on   b back   arrows, wasd or hjkl move the left board   g let it go on\n"
-    "1 to 8 the fixed depth   n next level   r from the start   q quit"
+    "space or right one observation on   left or b back   1 to 8 the fixed depth\n"
+    "n next level   r from the start   q quit"
 )
-DEAD = "deadlocked: nothing solves it from here"
+#: What a terminal sends -> what the key means.
+WORDS = {
+    **{f"\x1b{middle}{letter}": word for letter, word in {"C": "on", "D": "back"}.items() for middle in "[O"},
+    **dict.fromkeys(" \r\n", "on"),
+    "b": "back",
+    "r": "restart",
+    "n": "next",
+    "q": "quit",
+    **{digit: digit for digit in "12345678"},
+}
+#: A whole key, with Ctrl and others held as ``\x1b[1;5C``, and the beginning of one.
+_KEY, _BEGUN = re.compile(r"\x1b\[[0-9;]*[@-~]|\x1bO.|.", re.DOTALL), re.compile(r"\x1b(\[[0-9;]*|O)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,23 +51,6 @@ class Lane:
     name: str
     played: Played
     boards: tuple[Grid, ...]
-    #: The boards of moves by hand, the one where they began first.
-    hand: tuple[Grid, ...] = ()
-
-    @classmethod
-    def of(cls, name: str, level: Level, played: Played) -> Lane:
-        """An episode from its start."""
-        return cls(name, played, tuple(match_of.ends(level, played)))
-
-    def until(self, turn: int) -> Lane:
-        """The same up to an observation."""
-        played = self.played
-        cut = Played(played.commitments[:turn], played.distances[: turn + 1], False)
-        return replace(self, played=cut, boards=self.boards[: turn + 1])
-
-    def board(self, turn: int) -> Grid:
-        """Where it stands at an observation, or at the end."""
-        return self.hand[-1] if self.hand else self.boards[min(turn, len(self.boards) - 1)]
 
 
 class MatchGame:
@@ -64,39 +62,26 @@ class MatchGame:
         self._begin(match.level(number))
 
     def _begin(self, level: Level) -> None:
-        budget = self.match.about.budget
-        self.lanes = (
-            Lane.of("its own depths", level, self.match.episode(level, budget, 0)),
-            self._fixed(level),
-        )
         self.level, self.turn = level, 0
+        self.lanes = self._lane("its own depths", 0), self._lane(f"always {self.depth}", self.depth)
 
-    def _fixed(self, level: Level) -> Lane:
-        played = self.match.episode(level, self.match.about.budget, self.depth)
-        return Lane.of(f"always {self.depth}", level, played)
+    def _lane(self, name: str, depth: int) -> Lane:
+        played = self.match.episode(self.level, depth)
+        return Lane(name, played, tuple(match_of.ends(self.level, played)))
 
     def press(self, key: str) -> None:
         """Do what a key says; words that are no key do nothing."""
         self.note = ""
-        if key in ACTIONS:
-            self._move(ACTIONS.index(key))
-        elif key in ("on", "go") and self.lanes[0].hand:
-            self._let_go()
-        elif key in ("on", "back", "restart"):
-            self._turn({"on": self.turn + 1, "back": self.turn - 1, "restart": 0}[key], key)
+        if key in ("on", "back", "restart"):
+            longest = max(len(lane.played.commitments) for lane in self.lanes)
+            self.turn = min(max({"on": self.turn + 1, "back": self.turn - 1, "restart": 0}[key], 0), longest)
         elif key.isdigit() and int(key) in self.match.about.fixed:
             self.depth = int(key)
-            self.lanes = (self.lanes[0], self._fixed(self.level))
+            self.lanes = self.lanes[0], self._lane(f"always {key}", self.depth)
         elif key == "next":
             self._next()
         elif key == "quit":
             self.over = True
-
-    def _turn(self, turn: int, key: str) -> None:
-        if key != "on" and self.lanes[0].hand:  # back to before the moves by hand, which are forgotten
-            self._begin(self.level)
-        longest = max(len(lane.played.commitments) for lane in self.lanes)
-        self.turn = min(max(turn, 0), longest)
 
     def _next(self) -> None:
         try:
@@ -104,35 +89,6 @@ class MatchGame:
             self.number += 1
         except (LookupError, ValueError) as error:
             self.note = f"this is the last level ({error})"
-
-    def _move(self, action: int) -> None:
-        own = self.lanes[0]
-        turn = min(self.turn, len(own.played.commitments))
-        here, task = own.board(turn), self.level.task
-        if bool(task.is_solved(here)):
-            return
-        after = task.step(here[None], np.array([action], np.uint8))[0]
-        hand = (*(own.hand or (here,)), *([] if np.array_equal(after, here) else [after]))
-        own = own if own.hand else own.until(turn)
-        self.lanes = (replace(own, hand=hand), self.lanes[1])
-
-    def _let_go(self) -> None:
-        """The policy observes the board that is there, with the observations that are left."""
-        own, number = self.lanes[0], len(self.lanes[0].played.commitments)
-        left, level = self.match.about.budget - number, Level(self.level.task, self.lanes[0].hand[-1], "")
-        if left < 1:
-            self.note = f"no observations are left of {self.match.about.budget}"
-            return
-        try:
-            more = self.match.episode(level, left, 0)
-        except ValueError as error:
-            self.note = str(error)
-            return
-        played = Played(
-            own.played.commitments + more.commitments, own.played.distances[:-1] + more.distances, more.solved
-        )
-        boards = (*own.boards[:-1], *match_of.ends(level, more))
-        self.lanes, self.turn = (Lane(own.name, played, boards), self.lanes[1]), number
 
     def screen(self) -> str:
         """Title, both boards, how they stand, and the keys."""
@@ -143,42 +99,28 @@ class MatchGame:
         return "\n".join([plain(title), "", *lines, "", self.note, HELP])
 
     def _column(self, lane: Lane) -> list[str]:
-        turn, commitments = min(self.turn, len(lane.played.commitments)), lane.played.commitments
-        board = lane.board(turn)
-        text = format_levels(board[None], task=self.level.task.task, format="plain").strip("\n")
-        return [lane.name, "", *text.split("\n"), "", *self._about(lane, turn, commitments[turn : turn + 1])]
+        turn = min(self.turn, len(lane.played.commitments))
+        text = format_levels(lane.boards[turn][None], task=self.level.task.task, format="plain").strip("\n")
+        return [lane.name, "", *text.split("\n"), "", *self._about(lane, turn)]
 
-    def _about(self, lane: Lane, turn: int, now: tuple[Commitment, ...]) -> list[str]:
-        spent = sum(each.executed for each in lane.played.commitments[:turn])
-        if lane.hand:
-            return self._by_hand(lane)
-        distance = lane.played.distances[turn]
-        dead = [DEAD] if distance == UNSOLVABLE else []
-        if not now:
+    def _about(self, lane: Lane, turn: int) -> list[str]:
+        every, distances = lane.played.commitments, lane.played.distances
+        spent = sum(each.executed for each in every[:turn])
+        dead = ["deadlocked: nothing solves it from here"] if distances[turn] == UNSOLVABLE else []
+        if turn == len(every):
             end = "solved" if lane.played.solved else "not solved"
-            lost = [each.regret for each in lane.played.commitments if each.regret is not None]
+            lost = [each.regret for each in every if each.regret is not None]
             total = [f"regret in all: {sum(lost):.3f}"] if lost else []
             return [f"{end} after {turn} observations, {spent} actions", *dead, *total]
-        (one,) = now
+        one = every[turn]
         plan = "".join(ACTIONS[action][0] for action in one.plan)
-        after = lane.played.distances[turn + 1]
         return [
             f"observation {turn + 1}: commits to {one.depth}",
             f"plan: [{plan[: one.depth]}] {plan[one.depth :]}",
-            f"distance {_said(distance)} to {_said(after)}; {spent} actions so far",
+            f"distance {_said(distances[turn])} to {_said(distances[turn + 1])}; {spent} actions so far",
             *dead,
             *_cost(one),
             *(_bars(self.match.about.depths, one) if lane.name.startswith("its") else []),
-        ]
-
-    def _by_hand(self, lane: Lane) -> list[str]:
-        distance = match_of.distance(Level(self.level.task, lane.hand[-1], ""))
-        left = self.match.about.budget - len(lane.played.commitments)
-        solved = ["solved by hand"] if distance == 0 else []
-        return [
-            f"by hand: {len(lane.hand) - 1} actions",
-            f"distance {_said(distance)}; {left} observations left",
-            *([DEAD] if distance == UNSOLVABLE else solved),
         ]
 
 
@@ -198,3 +140,55 @@ def _bars(depths: tuple[int, ...], one: Commitment) -> list[str]:
     total = max(sum(one.chances), 1)
     shares = [(depth, chance / total) for depth, chance in zip(depths, one.chances, strict=True)]
     return [f"h = {depth} {'#' * round(BAR * share):<{BAR}} {share:4.0%}" for depth, share in shares]
+
+
+def with_keys(game: MatchGame) -> None:
+    """Show a match to the keys of the terminal; where there is none, what it comes to in the end."""
+    live = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    pressed: Iterable[str] = () if sys.stdin is None else keys(sys.stdin.fileno())  # closed by what started this
+    if live:
+        repaint(game.screen())
+    for key in pressed:
+        game.press(key)
+        if live:
+            repaint(game.screen())
+        if game.over:
+            break
+    if not live:
+        tell(game.screen())
+
+
+def keys(descriptor: int) -> Iterator[str]:
+    """The keys that are pressed until the input ends."""
+    with _at_once(descriptor):
+        rest = ""
+        while data := os.read(descriptor, 64):
+            words, rest = parsed(rest + data.decode("utf-8", "replace"))
+            yield from words
+
+
+def parsed(text: str) -> tuple[list[str], str]:
+    """The words of what was typed, and the beginning of a key that is not whole yet."""
+    words = list[str]()
+    while (key := _KEY.match(text)) and not _BEGUN.fullmatch(text):
+        if word := WORDS.get(key[0] if len(key[0]) > 1 else key[0].lower()):
+            words.append(word)
+        text = text[key.end() :]
+    return words, text
+
+
+@contextmanager
+def _at_once(descriptor: int) -> Iterator[None]:
+    """Let a terminal send each key as it is pressed, without showing it; afterwards it is as it was."""
+    if not os.isatty(descriptor) or sys.platform == "win32":
+        yield
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor, termios.TCSANOW)  # what was typed while the level was read counts, too
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

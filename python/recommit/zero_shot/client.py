@@ -1,33 +1,37 @@
-"""Asking one question: retries with growing, jittered pauses, within the caps of the run, and one answer in the end."""
+"""Asking one question of a chat-completions server: retries with growing, jittered pauses, within the caps of the run,
+and one answer in the end."""
 
 from __future__ import annotations
 
+import json
 import random
+import threading
 import time
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.zero_shot import messages, transport
-from recommit.zero_shot.ledger import GaveUp, Unusable
-from recommit.zero_shot.messages import Completion
-from recommit.zero_shot.secret import Key, clean
-from recommit.zero_shot.transport import Address
+from recommit.puzzles.frames import data_url
+from recommit.storage.errors import Damaged, DataError
+from recommit.zero_shot import transport
+from recommit.zero_shot.transport import Address, Key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from recommit.storage.jsonl import JsonLines
     from recommit.zero_shot.game import Observation
-    from recommit.zero_shot.ledger import Ledger
     from recommit.zero_shot.options import Endpoint, ZeroShotOptions
 
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 #: How often a request is repeated that got no answer.
 RETRIES = 5
-#: Characters of what a server says about a failure that are looked at.
-MOST_CHARACTERS = 4096
 #: No request succeeds until something about the call, the key or the account changes; and those that may later.
 _HOPELESS = {401, 402, 403, 404, 405, 410}
 _PASSING = {408, 409, 425, 429}
+#: A count of tokens beyond this is no count.
+_MOST_TOKENS = 10**9
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,20 @@ class Server:
 
 
 @dataclass(frozen=True)
+class Completion:
+    """What the model answered. Tokens are None where the server does not say."""
+
+    text: str
+    finish: str = ""
+    refused: bool = False
+    cut_off: bool = False
+    model: str = ""
+    id: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why there is no answer, and what to do next: ask ``again``, ``give up`` this decision, or ``end`` the run.
 
@@ -74,13 +92,75 @@ class Failure:
     wait: float = 0.0
     charged: bool = False
 
+    @property
+    def words(self) -> str:
+        """Its kind, and what the server says."""
+        return f"{self.kind}: {self.message}" if self.message else self.kind
+
+
+def write(model: str, shown: Observation, parameters: dict[str, Any]) -> bytes:
+    """The body of a request; equal bytes for equal observations."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": shown.text}]
+    if shown.png is not None:
+        parts.insert(0, {"type": "image_url", "image_url": {"url": data_url(shown.png)}})
+    messages = [{"role": "system", "content": shown.system}, {"role": "user", "content": parts}]
+    body = {"model": model, "messages": messages, **parameters}
+    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+
+
+def read(body: bytes) -> Completion:
+    """The answer in the body of a reply; a ``ValueError`` where there is none."""
+    try:
+        reply = json.loads(body.decode("utf-8"))
+        choice, usage = reply["choices"][0], reply.get("usage")
+        message, finish = choice["message"], _word(choice.get("finish_reason"))
+        content = message.get("content") or ""
+        text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        raise ValueError("the reply has no message") from None
+    if reply.get("error"):
+        raise ValueError("the reply is an error")
+    # A server that says that a question took no tokens does not count, and no cap would ever be reached.
+    tokens_in, tokens_out = _count(usage, "prompt_tokens") or None, _count(usage, "completion_tokens")
+    total = _count(usage, "total_tokens")
+    if tokens_in is not None and tokens_out is not None and total is not None:
+        tokens_out = max(tokens_out, total - tokens_in)  # hidden thoughts may be in the total alone
+    refused = bool(message.get("refusal")) or finish == "content_filter"
+    model, name = _word(reply.get("model")), _word(reply.get("id"))
+    return Completion(text, finish, refused, finish == "length", model, name, tokens_in, tokens_out)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = usage.get(name) if isinstance(usage, dict) else None
+    if isinstance(value, float) and value.is_integer():  # JSON has one kind of number
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
+
+
+def complaint(body: bytes) -> tuple[str, str]:
+    """What a server says is wrong, and its code: from the body of an error in any of the usual shapes, or its text."""
+    text = body.decode("utf-8", "replace")
+    try:
+        reply = json.loads(text)
+    except (ValueError, RecursionError):
+        return text, ""
+    reply = reply[0] if isinstance(reply, list) and reply else reply
+    inner = reply.get("error", reply.get("detail", reply)) if isinstance(reply, dict) else reply
+    message = inner.get("message") if isinstance(inner, dict) else inner
+    code = inner.get("code") or inner.get("type") if isinstance(inner, dict) else None
+    return message if isinstance(message, str) else text, str(code or "")
+
 
 def of_reply(reply: transport.Reply) -> Failure:
     """A reply other than 200."""
     status = reply.status
     if 300 <= status < 400:
         return Failure("end", f"http_{status}", "a redirect, which is never followed")
-    message, code = messages.complaint(reply.body)
+    message, code = complaint(reply.body)
     verdict: Literal["again", "give up", "end"] = "give up"
     if status in _HOPELESS or code == "insufficient_quota":
         verdict = "end"
@@ -88,6 +168,134 @@ def of_reply(reply: transport.Reply) -> Failure:
         verdict = "again"
     wait = transport.retry_after(reply.headers.get("retry-after"))
     return Failure(verdict, f"http_{status}", message, wait, status < 300)
+
+
+class ZeroShotError(DataError):
+    """A run cannot go on, or one of its episodes cannot. Whatever had been answered is in the folder."""
+
+
+class GaveUp(ZeroShotError):
+    """One decision got no answer after all retries: its episode is an infra error, not a failure of the model."""
+
+
+class Unusable(ZeroShotError):
+    """No request can succeed: a wrong key, an unknown model, a redirect, or a server that refuses every request."""
+
+
+class CapReached(ZeroShotError):
+    """The next request could exceed a cap of the run. Raise it and run the same command again: it goes on."""
+
+
+class StopRequested(ZeroShotError):
+    """The run was asked to end; no further request is made."""
+
+
+#: Tokens: of a question, and of its answer.
+Tokens = tuple[int, int]
+#: Taken for the tokens of a question until a server has said how many one has. Until then a run with a cap on tokens
+#: has one request under way: what one answer costs is the most that a cap is broken by.
+QUESTION_TOKENS = 4096
+
+
+class Ledger:
+    """Shared by all workers. A request is sent only if all requests under way fit the caps together, each of them taken
+    for as large as the largest so far. ``requests`` and ``tokens`` are the caps, None for no limit."""
+
+    def __init__(
+        self, requests: int | None, tokens: int | None, log: JsonLines, answer_tokens: int, stop: threading.Event
+    ) -> None:
+        self.most_requests, self.most_tokens, self.log, self.stop = requests, tokens, log, stop
+        #: Requests sent, and tokens as the server counts them; where it did not say, the most they can have been.
+        self.requests = self.tokens_in = self.tokens_out = 0
+        self._under_way = 0
+        #: Of a question (0 until a server has said), and of an answer.
+        self._largest = (0, answer_tokens)
+        self._changed = threading.Condition()
+
+    @property
+    def reserved(self) -> Tokens:
+        """The most that a request is taken to cost."""
+        return self._largest[0] or QUESTION_TOKENS, self._largest[1]
+
+    def restore(self, attempts: Iterable[dict[str, Any]], decisions: Iterable[dict[str, Any]]) -> None:
+        """Count what earlier starts of the run have spent; a request without any end was lost in a kill, and costs."""
+        ended = 0
+        try:
+            for record in attempts:
+                if record["event"] == "sent":
+                    self.requests += 1
+                else:
+                    ended += 1
+                    self._charge(_tokens(record["charged"]))
+            for record in decisions:
+                ended += 1
+                self._charge(_tokens(record["charged"]), record["tokens_in"], record["tokens_out"])
+            lost = _tokens([self.requests - ended] * 2)[0]
+        except (KeyError, TypeError, ValueError):
+            raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
+        self._charge((lost * self.reserved[0], lost * self.reserved[1]))
+
+    def begin(self, record: dict[str, Any]) -> None:
+        """Reserve the most that a request can cost and write it down; waits while others may leave room."""
+        with self._changed:
+            while not self.admit(record):
+                self._changed.wait(0.1)
+
+    def admit(self, record: dict[str, Any]) -> bool:
+        """As ``begin``, but False instead of the wait."""
+        with self._changed:
+            if self.stop.is_set():
+                raise StopRequested("no request is made any more")
+            if self.most_requests is not None and self.requests >= self.most_requests:
+                raise CapReached(f"max_requests: {self.most_requests:,} allowed, {self.requests:,} sent")
+            if self.most_tokens is not None:
+                wanted = self.tokens_in + self.tokens_out + (self._under_way + 1) * sum(self.reserved)
+                if self._under_way and (wanted > self.most_tokens or self._must_wait()):
+                    return False
+                if wanted > self.most_tokens:
+                    raise CapReached(
+                        f"max_tokens: {self.most_tokens:,} allowed, the next request could make it {wanted:,}"
+                    )
+            self.requests += 1
+            self._under_way += 1
+            self.log.add({"event": "sent", "number": self.requests, **record})
+            return True
+
+    def _must_wait(self) -> bool:
+        """Is the first answer to say how large a question is?"""
+        return not self._largest[0]
+
+    def answered(self, tokens_in: int | None, tokens_out: int | None) -> Tokens:
+        """A request got its answer; what it is charged with. The decision's record keeps that."""
+        most_in, most_out = self.reserved
+        charged = (most_in if tokens_in is None else tokens_in, most_out if tokens_out is None else tokens_out)
+        self._end(charged, tokens_in, tokens_out)
+        return charged
+
+    def failed(self, charged: bool, record: dict[str, Any]) -> None:
+        """A request failed; ``charged`` if the model may have worked for it."""
+        tokens = self.reserved if charged else (0, 0)
+        self._end(tokens)
+        self.log.add({"event": "failed", **record, "charged": list(tokens)})
+
+    def _end(self, charged: Tokens, *said: int | None) -> None:
+        with self._changed:
+            self._under_way -= 1
+            self._charge(charged, *said)
+            self._changed.notify_all()
+
+    def _charge(self, charged: Tokens, tokens_in: int | None = None, tokens_out: int | None = None) -> None:
+        """Count what a request cost; the tokens are what a server said of it, None where it did not."""
+        self.tokens_in += charged[0]
+        self.tokens_out += charged[1]
+        self._largest = (max(self._largest[0], tokens_in or 0), max(self._largest[1], tokens_out or 0))
+
+
+def _tokens(value: Any) -> Tokens:
+    first, second = value
+    if not (type(first) is type(second) is int and min(first, second) >= 0):  # less than nothing would lift every cap
+        raise ValueError(value)
+    return first, second
 
 
 class Client:
@@ -103,63 +311,53 @@ class Client:
     def ask(self, shown: Observation, place: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
         """The model's answer to an observation, and what it took to hear it. ``place`` says in the log which decision
         it is for."""
-        body = messages.write(self.model, shown, self.fields)
+        body = write(self.model, shown, self.fields)
         for attempt in count(1):
-            result = self._once(body, place, attempt)
-            if isinstance(result, tuple):
-                return result
-            self._go_on(result, attempt)
+            self.ledger.begin({**place, "attempt": attempt})
+            begin = time.monotonic()
+            result = self._posted(body)
+            seconds = round(time.monotonic() - begin, 3)
+            if isinstance(result, Completion):
+                charged = self.ledger.answered(result.tokens_in, result.tokens_out)
+                took = {"charged": charged, "attempts": attempt, "seconds": seconds}
+                return result, took | {"address": str(self.server.address)}
+            record = {**place, "attempt": attempt, "kind": result.kind, "said": result.message, "seconds": seconds}
+            self.ledger.failed(result.charged, record)
+            if result.verdict == "end":
+                raise Unusable(f"{self.server.address} refuses every such request: {result.words}")
+            if result.verdict == "give up":
+                raise GaveUp(result.words)
+            if attempt > RETRIES:
+                raise GaveUp(f"{result.words}, {attempt} times")
             # Between half and all of a pause that doubles: workers that failed together come back apart.
             pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), LONGEST_PAUSE) * random.uniform(0.5, 1.0)
             self.ledger.stop.wait(max(pause, result.wait))
         raise AssertionError("attempts end")
 
-    def _once(self, body: bytes, place: dict[str, Any], attempt: int) -> tuple[Completion, dict[str, Any]] | Failure:
-        ticket, begin = self.ledger.begin({**place, "attempt": attempt}), time.monotonic()
-        result = _without(self._posted(body), self.server.key)
-        seconds = round(time.monotonic() - begin, 3)
-        if isinstance(result, Failure):
-            record = {"kind": result.kind, "said": clean(result.message, self.server.key), "seconds": seconds}
-            self.ledger.failed(ticket, result.charged, record)
-            return result
-        charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out)
-        took = {"number": ticket.number, "charged": charged, "attempts": attempt, "seconds": seconds}
-        return result, took | {"address": str(self.server.address)}
-
     def _posted(self, body: bytes) -> Completion | Failure:
-        """One request and what it came to, in the server's own words."""
+        """One request and what it came to, without the key, should a server have put it there."""
+        key = self.server.key
         try:
-            reply = transport.post(self.server.address, self.server.key, body)
-            if reply.status != 200:
-                return of_reply(reply)
-            if "json" not in reply.headers.get("content-type", "").lower():
-                return Failure("again", "wrong_content_type", charged=True)
-            return messages.read(reply.body)
+            reply = transport.post(self.server.address, key, body)
         except transport.Broken as broken:
             return Failure("again", broken.kind, charged=broken.sent)
-        except messages.Malformed as error:
-            return Failure("again", "malformed", f"{error}: {messages.complaint(reply.body)[0]}", charged=True)
-
-    def _go_on(self, failure: Failure, failures: int) -> None:
-        """Raise unless another attempt makes sense."""
-        words = clean(failure.message, self.server.key)
-        what = f"{failure.kind}: {words}" if words else failure.kind
-        if failure.verdict == "end":
-            raise Unusable(f"{self.server.address} refuses every such request: {what}")
-        if failure.verdict == "give up":
-            raise GaveUp(what)
-        if failures > RETRIES:
-            raise GaveUp(f"{what}, {failures} times")
-
-
-def _without(result: Completion | Failure, key: Key) -> Completion | Failure:
-    """The same without the key, should a server have put it there; only then is anything cut to a sensible length."""
-    if isinstance(result, Failure):
-        return replace(result, message=_short(result.message, key))
-    finish, model, name = (_short(text, key)[:200] for text in (result.finish, result.model, result.id))
-    return replace(result, text=key.redact(result.text), finish=finish, model=model, id=name)
+        if reply.status != 200:
+            failure = of_reply(reply)
+            return replace(failure, message=clean(failure.message, key))
+        if "json" not in reply.headers.get("content-type", "").lower():
+            return Failure("again", "wrong_content_type", charged=True)
+        try:
+            said = read(reply.body)
+        except ValueError as error:
+            message = clean(f"{error}: {complaint(reply.body)[0]}", key)
+            return Failure("again", "malformed", message, charged=True)
+        finish, model, name = (key.redact(each)[:200] for each in (said.finish, said.model, said.id))
+        return replace(said, text=key.redact(said.text), finish=finish, model=model, id=name)
 
 
-def _short(text: str, key: Key) -> str:
-    # Cut first, since a server may say a lot; a part of the key at the cut is hidden like any other part.
-    return key.redact(text[: 16 * MOST_CHARACTERS])[:MOST_CHARACTERS]
+def clean(text: str, key: Key, most: int = 200) -> str:
+    """Foreign text for a message or a log: without the key, printable, on one line, short."""
+    # The key goes first: cutting could leave a part of it.
+    shown = "".join(c if c.isprintable() and c.isascii() else " " for c in key.redact(text)[: 8 * most])
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= most else shown[:most] + "..."

@@ -11,18 +11,21 @@ that all figures compare: the prompts, the parser and the outcomes are those of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit import checks
+from recommit.data import held_out
+from recommit.data.spec import SPLITS, DataSpec, Difficulty
 from recommit.graph.values import solver_values
 from recommit.policy.prompt import read_prompt
 from recommit.prices import Prices
-from recommit.puzzles import levels
-from recommit.puzzles.frames import encode_png
-from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
+from recommit.puzzles import levels, registry
+from recommit.puzzles.frames import MAX_CELL, MIN_CELL, encode_png
+from recommit.puzzles.solutions import UNSOLVABLE
 from recommit.zero_shot import parser
 from recommit.zero_shot.parser import AnswerOutcome, Commitment
 
@@ -31,9 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.data.sampling import Starts
     from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.puzzles.solutions import Limits
 
     State = NDArray[np.uint8]
 
@@ -112,7 +115,6 @@ class Game:
         cell: int = CELL,
         moves: str = MOVES[0],
         prices: Prices | None = None,
-        limit: Limits | None = None,
     ) -> None:
         if budget < 1:
             raise ValueError(f"budget: expected at least 1, got {budget}")
@@ -121,8 +123,6 @@ class Game:
         self.prompts = prompts(task.task, moves, view)
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
         self.turned = int(moves != MOVES[0])
-        #: What the distance of one state may cost; hard boards can take minutes, and a player needs none.
-        self.limit = limit
         self.state: State = task.check(np.ascontiguousarray(state)[None])[0]
         self.solved = bool(task.is_solved(self.state[None], threads=1)[0])
         self.steps: list[Step] = []
@@ -141,8 +141,7 @@ class Game:
 
     @property
     def distance(self) -> int:
-        """Exact number of actions to the goal, ``UNSOLVABLE`` where there is no way, ``UNKNOWN`` where the limit was
-        hit."""
+        """Exact number of actions to the goal, ``UNSOLVABLE`` where there is no way."""
         return self.distances[-1]
 
     @property
@@ -150,7 +149,7 @@ class Game:
         """Distances of the start and of the state after each decision."""
         fresh = np.stack(self._trail[len(self._distances) :]) if len(self._distances) < len(self._trail) else None
         if fresh is not None:
-            self._distances += self.task.distance(fresh, self.limit, threads=1).tolist()
+            self._distances += self.task.distance(fresh, threads=1).tolist()
         return list(self._distances)
 
     @property
@@ -221,8 +220,8 @@ class Game:
     def optimal(self) -> Commitment | None:
         """A commitment of optimal play: the next eight actions, or the least depth that ends at the goal.
 
-        None where the game is solved, where it cannot be solved or where the limit was hit. A commitment ends at the
-        goal, so what fills its last places is never carried out.
+        None where the game is solved or cannot be solved. A commitment ends at the goal, so what fills its last places
+        is never carried out.
         """
         if self.distance <= 0:
             return None
@@ -233,8 +232,7 @@ class Game:
     def regrets(self) -> list[float]:
         """What each decision gave away against optimal play, in solved games and at this game's prices.
 
-        Their sum is the value of the start, less that of the state at the end, plus what was paid. NaN where the limit
-        was hit.
+        Their sum is the value of the start, less that of the state at the end, plus what was paid.
         """
         distance = np.array(self.distances)
         value = solver_values(distance, parser.DEPTHS, self.budget, self.prices)
@@ -242,7 +240,6 @@ class Game:
         remaining = self.budget - np.arange(len(self.steps))
         row = np.arange(len(self.steps))
         lost = value[remaining, row] - (value[remaining - 1, row + 1] - self.prices.cost(executed))
-        lost[(distance[:-1] == UNKNOWN) | (distance[1:] == UNKNOWN)] = np.nan
         result: list[float] = lost.tolist()
         return result
 
@@ -261,7 +258,105 @@ class Game:
 
 
 def spl(length: int, executed: int, solved: bool) -> float:
-    """Success weighted by the share of necessary actions; NaN where their number is unknown."""
-    if length == UNKNOWN:
-        return float("nan") if solved else 0.0
+    """Success weighted by the share of necessary actions."""
     return length / max(executed, length, 1) if solved else 0.0
+
+
+#: Default number of instances of a split.
+COUNT = 256
+#: Most observations of a game.
+MOST_OBSERVATIONS = 64
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """Equal specs deal equal games. The test games are those of ``recommit evaluate`` on data of the same recipe.
+
+    Empty values of ``size``, ``length`` and ``budget`` are the puzzle's usual ones, with the loose budget. Each split
+    has ``count`` instances.
+    """
+
+    task: str = "sliding"
+    size: tuple[int, ...] = ()
+    boxes: int = 0
+    length: tuple[int, ...] = ()
+    budget: int = 0
+    count: int = COUNT
+    seed: int = 0
+    view: str = VIEWS[0]
+    cell: int = CELL
+    moves: str = MOVES[0]
+    price_action: float = 0.0
+    price_observation: float = 0.0
+
+    def __post_init__(self) -> None:
+        puzzle = registry.puzzle(self.task)
+        self._fill("size", self._pair("size", self.size) or puzzle.usual.size)
+        self._fill("length", self._pair("length", self.length) or puzzle.usual.length)
+        self._fill("budget", self.budget or puzzle.budgets(self.size)["loose"])
+        if puzzle.most_boxes:
+            self._fill("boxes", self.boxes or 2)
+        if not 1 <= self.budget <= MOST_OBSERVATIONS:
+            raise ValueError(f"budget: expected 1..{MOST_OBSERVATIONS}, got {self.budget}")
+        if self.count < 1:
+            raise ValueError(f"count: expected at least 1, got {self.count}")
+        checks.integer("cell", self.cell, MIN_CELL, MAX_CELL)
+        prompts(self.task, self.moves, self.view)
+
+    def _fill(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _pair(name: str, value: Any) -> tuple[int, ...]:
+        """Two numbers; one stands for both, alone or in a list: configurations of others have both forms."""
+        numbers = tuple(int(number) for number in ((value,) if isinstance(value, int) else value))
+        if len(numbers) > 2:
+            raise ValueError(f"{name}: expected one or two numbers, got {len(numbers)}")
+        return (numbers[0], numbers[-1]) if numbers else ()
+
+    @cached_property
+    def puzzle(self) -> Puzzle:
+        """The task."""
+        return registry.puzzle(self.task).of((self.size[0], self.size[1]), self.boxes)
+
+    @cached_property
+    def data(self) -> DataSpec:
+        """The recipe of a data set whose instances these are."""
+        difficulty = Difficulty((self.length[0], self.length[1]), self.boxes)
+        size, many = (self.size[0], self.size[1]), self.count
+        return DataSpec(self.task, size, (difficulty,), many, validation=many, test=many, seed=self.seed)
+
+    def starts(self, split: str) -> Starts:
+        """The instances of a split, made once per process."""
+        if split not in SPLITS:
+            raise ValueError(f"split: expected one of {', '.join(SPLITS)}, got {split!r}")
+        return _starts(self.data, split, self.count)
+
+    def ids(self, split: str) -> list[str]:
+        """Names of the instances, as data sets and evaluations have them."""
+        starts = self.starts(split)
+        return self.data.ids(starts.difficulty.tolist(), starts.number.tolist())
+
+    def game(self, split: str, index: int) -> Game:
+        """A fresh game of an instance."""
+        if not 0 <= index < self.count:
+            raise IndexError(f"index: expected 0..{self.count - 1}, got {index}")
+        return self.of_state(self.starts(split).states[index])
+
+    def of_state(self, state: NDArray[np.uint8] | list[list[int]]) -> Game:
+        """A fresh game from any start, which may have another size."""
+        cells = np.asarray(state)
+        if cells.ndim != 2:
+            raise ValueError(f"state: expected rows of cells, got {cells.ndim} dimensions")
+        if cells.dtype.kind not in "iu" or (cells.size and not 0 <= cells.min() <= cells.max() <= 255):
+            raise ValueError(f"state: expected cells 0..255, got {cells.dtype} {cells.tolist()[0]}")
+        start = cells.astype(np.uint8)
+        fits = start.shape == tuple(self.size)
+        puzzle = self.puzzle if fits else registry.puzzle(self.task).of_states((start.shape[0], start.shape[1]))
+        how: dict[str, Any] = {"view": self.view, "cell": self.cell, "moves": self.moves}
+        return Game(puzzle, start, self.budget, prices=Prices(self.price_action, self.price_observation), **how)
+
+
+@lru_cache(maxsize=64)
+def _starts(spec: DataSpec, split: str, count: int) -> Starts:
+    return held_out.starts(spec, split, count, ())

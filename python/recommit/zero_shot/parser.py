@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
@@ -14,10 +15,8 @@ DEPTHS = (1, 2, 4, 8)
 ACTIONS = ("up", "down", "left", "right")
 #: Longer texts are not looked into. A commitment has 100 characters, and a talkative model's thoughts some 10,000.
 MOST_CHARACTERS = 1 << 17
-#: Only this many braces and quotes count, the first ones, which keeps hostile texts cheap.
-MOST_MARKS = 1 << 14
-
-_MARK = re.compile(r'\\.|["{}]', re.DOTALL)
+#: An object is looked for at this many braces, the first ones, which keeps hostile texts cheap.
+MOST_BRACES = 1 << 8
 
 
 class AnswerOutcome(str, Enum):
@@ -28,8 +27,8 @@ class AnswerOutcome(str, Enum):
     REFUSED = "refused"  #: the endpoint says that the model refused, or that a filter did; and there is no object
     CUT_OFF = "cut_off"  #: the answer's token limit came before any whole object
     TOO_LONG = "too_long"  #: too much text to look into
-    NO_OBJECT = "no_object"  #: text without a balanced {...}
-    BAD_JSON = "bad_json"  #: the first balanced {...} is no JSON
+    NO_OBJECT = "no_object"  #: text without {...}
+    BAD_JSON = "bad_json"  #: {...} that is no JSON object
     WRONG_FIELDS = "wrong_fields"  #: not exactly an int h and a list actions
     DEPTH_OUTSIDE = "depth_outside"  #: h is not 1, 2, 4 or 8
     COUNT_MISMATCH = "count_mismatch"  #: not h actions
@@ -46,28 +45,21 @@ class Commitment:
 
 
 def parse(text: str, *, refused: bool = False, cut_off: bool = False) -> Commitment:
-    """The commitment in a text: its first balanced ``{...}``, which must be ``{"h": int, "actions": [...]}``.
+    """The commitment in a text: its first JSON object, which must be ``{"h": int, "actions": [...]}``.
 
     ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the same.
     """
-    if not text.strip():
-        return Commitment(
-            AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else AnswerOutcome.EMPTY
-        )
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MOST_CHARACTERS and text.strip():
         return Commitment(AnswerOutcome.TOO_LONG)
-    object_text = first_object(text)
-    if object_text is None:
-        return Commitment(
-            AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else AnswerOutcome.NO_OBJECT
-        )
-    try:
-        fields = json.loads(object_text, object_pairs_hook=_unique, parse_int=_short, parse_constant=_refuse)
-    except _Twice:
-        return Commitment(AnswerOutcome.WRONG_FIELDS)
-    except (ValueError, RecursionError, MemoryError):
-        return Commitment(AnswerOutcome.BAD_JSON)
-    return judged(fields)
+    fields = first_object(text)
+    if fields is not None:
+        return judged(fields)
+    if refused or cut_off:
+        return Commitment(AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF)
+    if not text.strip():
+        return Commitment(AnswerOutcome.EMPTY)
+    braces = 0 <= text.find("{") < text.rfind("}")
+    return Commitment(AnswerOutcome.BAD_JSON if braces else AnswerOutcome.NO_OBJECT)
 
 
 def judged(fields: dict[str, Any]) -> Commitment:
@@ -86,58 +78,18 @@ def judged(fields: dict[str, Any]) -> Commitment:
     return Commitment(AnswerOutcome.OK, len(words), tuple(ACTIONS.index(word) for word in words))
 
 
-def first_object(text: str) -> str | None:
-    """The first ``{...}`` whose braces balance by JSON's rules, in which braces inside strings do not count.
-
-    A brace that is never closed is passed over. How many marks are looked at, over all attempts, is bounded.
-    """
-    marks = [(match.start(), match[0]) for match in islice(_MARK.finditer(text), MOST_MARKS)]
-    begin, remaining = 0, 2 * MOST_MARKS
-    while begin < len(marks) and remaining > 0:
-        closed, hidden = _scan(marks, begin)
-        if closed:
-            first, last = min(closed)
-            return text[first : last + 1]
-        remaining -= len(marks) - begin
-        # What this scan opened outside strings never closes; only what it took for a part of a string may.
-        begin = hidden
+def first_object(text: str) -> dict[str, Any] | None:
+    """The fields of the first JSON object in a text; none of an object with a field that occurs twice."""
+    for brace in islice(re.finditer("{", text), MOST_BRACES):
+        with suppress(ValueError, RecursionError):
+            fields: dict[str, Any] = _DECODER.raw_decode(text, brace.start())[0]
+            return fields
     return None
 
 
-def _scan(marks: list[tuple[int, str]], begin: int) -> tuple[list[tuple[int, int]], int]:
-    """The pairs that close until the first brace does, or in all; and the first brace that stood in a string."""
-    opened: list[int] = []
-    closed: list[tuple[int, int]] = []
-    hidden, quoted = len(marks), False
-    for index in range(begin, len(marks)):
-        place, mark = marks[index]
-        if mark == '"':
-            quoted = bool(opened) and not quoted
-        elif quoted:
-            hidden = min(hidden, index) if mark == "{" else hidden
-        elif mark == "{":
-            opened.append(place)
-        elif mark == "}" and opened:
-            closed.append((opened.pop(), place))
-            if not opened:
-                break
-    return closed, hidden
-
-
-class _Twice(ValueError):
-    """A field that occurs twice."""
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) != len(pairs):
-        raise _Twice
-    return dict(pairs)
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else {}
 
 
-def _short(digits: str) -> int:
-    """Numbers of many digits take long to read, and no depth has any."""
-    return int(digits) if len(digits) < 10 else -1
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(name)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)

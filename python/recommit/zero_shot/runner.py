@@ -1,7 +1,7 @@
 """A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
 
-    decide    the picture of a state and the prompt (``player``, ``game``)
-    ask       within the caps (``ledger``), with retries, over a bounded connection (``client``, ``transport``)
+    decide    the picture of a state and the prompt (``game``)
+    ask       within the caps and with retries (``client``), over a bounded connection (``transport``)
     read      the text: a commitment, or the one reason why it is none (``parser``)
     write     the answer into the journal; only then is it carried out, so that no kill asks a second time
 
@@ -21,25 +21,123 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from collections import Counter
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from recommit.results.intervals import share
 from recommit.storage import files, jsonl, verified
-from recommit.storage.errors import DataError
+from recommit.storage.errors import Damaged, DataError
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
+from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say
-from recommit.zero_shot import player, spec, summary
-from recommit.zero_shot.client import Client, Server
-from recommit.zero_shot.ledger import GaveUp, Ledger, StopRequested, Unusable
+from recommit.zero_shot import parser, spec
+from recommit.zero_shot.client import Client, GaveUp, Ledger, Server, StopRequested, Unusable
+from recommit.zero_shot.game import spl
+from recommit.zero_shot.parser import AnswerOutcome, Commitment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
     from recommit.puzzles.puzzle import Instances
+    from recommit.zero_shot.client import Completion
+    from recommit.zero_shot.game import Game, Observation, Step
     from recommit.zero_shot.options import ZeroShotOptions
-    from recommit.zero_shot.player import Episode, ModelPlayer
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 #: This many episodes in a row without answers mean that the server is gone.
 STRIKES = 8
 SEALED = (spec.MANIFEST, "decisions.jsonl", "attempts.jsonl", "episodes.jsonl", "summary.json")
+
+
+@dataclass
+class Episode:
+    """One instance, played as far as it has been. ``infra`` says why it cannot be counted, if so."""
+
+    index: int
+    instance: str
+    length: int
+    steps: list[Step] = field(default_factory=list)
+    finished: bool = False
+    infra: str | None = None
+    #: Names of models that the server says it ran.
+    models: set[str] = field(default_factory=set)
+
+
+class ModelPlayer:
+    """Plays instances of one task; any number of threads may play different ones."""
+
+    def __init__(
+        self,
+        spec: ZeroShotSpec,
+        instances: Instances,
+        ask: Callable[[Observation, dict[str, Any]], tuple[Completion, dict[str, Any]]],
+        journal: JsonLines,
+    ) -> None:
+        self.spec = spec
+        self.instances, self.ask, self.journal = instances, ask, journal
+        self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
+
+    def restore(self, records: list[dict[str, Any]]) -> None:
+        """Take in the decisions of earlier starts."""
+        for record in records:
+            try:
+                place = (str(record["instance"]), int(record["decision"]))
+                _ = _commitment(record), record["model"].strip()
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise Damaged("decisions.jsonl: expected records of decisions, got another") from None
+            if place in self._recorded:
+                raise Damaged(f"decisions.jsonl: expected one record per decision, got two of {place[0]}, {place[1]}")
+            self._recorded[place] = record
+
+    def play(self, episode: Episode) -> None:
+        """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
+        game = self.spec.game.of_state(self.instances.states[episode.index])
+        episode.steps = game.steps
+        while not game.over:
+            record = self.decide(episode, game)
+            episode.models |= {record["model"]} - {""}
+            game.commit(_commitment(record))
+        episode.finished = True
+
+    def decide(self, episode: Episode, game: Game) -> dict[str, Any]:
+        """The record of the next decision, from the journal or, once it is in there, from the model."""
+        decision, seen = len(game.steps), files.sha256(game.state.tobytes())
+        recorded = self._recorded.get((episode.instance, decision))
+        if recorded is not None:
+            if recorded["state_sha256"] != seen:
+                raise Damaged(f"decisions.jsonl: {episode.instance}, {decision}: expected its state, got another")
+            return recorded
+        record = self._answered(episode, decision, game) | {"state_sha256": seen, "state": game.state.tolist()}
+        self.journal.add(record)
+        return record
+
+    def _answered(self, episode: Episode, decision: int, game: Game) -> dict[str, Any]:
+        place = {"instance": episode.instance, "decision": decision}
+        said, took = self.ask(game.observe(), place)
+        commitment = game.read(said.text, refused=said.refused, cut_off=said.cut_off)
+        return {
+            **place,
+            "outcome": commitment.outcome.value,
+            "h": commitment.depth,
+            "actions": [parser.ACTIONS[action] for action in commitment.actions],
+            **asdict(said),
+            **took,
+        }
+
+
+def _commitment(record: dict[str, Any]) -> Commitment:
+    """What a record says was carried out, in the codes of the puzzle."""
+    outcome, depth = AnswerOutcome(record["outcome"]), record["h"]
+    codes = tuple(parser.ACTIONS.index(word) for word in record["actions"])
+    if depth != len(codes) or depth > parser.DEPTHS[-1] or (outcome is AnswerOutcome.OK) != (depth > 0):
+        raise ValueError(f"h: expected {len(codes)}, got {depth}")
+    return Commitment(outcome, depth, codes)
 
 
 class ZeroShotRun:
@@ -67,7 +165,7 @@ class ZeroShotRun:
             ):
                 most = self.server.endpoint.answer_tokens
                 ledger = Ledger(options.max_requests, options.max_tokens, log, most, threading.Event())
-                plays = player.ModelPlayer(self.spec, self.starts, Client(options, self.server, ledger).ask, journal)
+                plays = ModelPlayer(self.spec, self.starts, Client(options, self.server, ledger).ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)
                 rows = _Workers(self, plays, ledger, quiet=quiet).go(options.workers)
@@ -88,7 +186,7 @@ class _Workers:
     def __init__(self, run: ZeroShotRun, plays: ModelPlayer, ledger: Ledger, *, quiet: bool) -> None:
         self.run, self.player, self.ledger, self.quiet = run, plays, ledger, quiet
         starts: Instances = run.starts
-        self.episodes = [player.Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
+        self.episodes = [Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
         self.waiting = iter(self.episodes)
         self.failure: BaseException | None = None
         self._playing, self._strikes, self._ended = 0, 0, 0
@@ -162,8 +260,104 @@ class _Workers:
         out, disk = self.run.options.out, files.Files()
         rooms = self.run.starts.rooms if isinstance(self.run.starts, spec.HeldOutInstances) else None
         spent = {name: getattr(self.ledger, name) for name in ("requests", "tokens_in", "tokens_out")}
-        rows = [row | spent for row in summary.rows(self.run.spec, self.episodes, rooms)]
-        lines = "".join(json.dumps(row) + "\n" for row in summary.episode_rows(self.episodes))
+        rows = [row | spent for row in summary_rows(self.run.spec, self.episodes, rooms)]
+        lines = "".join(json.dumps(row) + "\n" for row in episode_rows(self.episodes))
         files.replace(disk, out / "episodes.jsonl", lines.encode())
         files.replace(disk, out / "summary.json", (json.dumps(rows, indent=2, allow_nan=False) + "\n").encode())
         return rows
+
+
+def episode_rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
+    """One per episode, as far as it has been played."""
+    return [
+        {
+            "instance": each.instance,
+            "length": each.length,
+            "finished": each.finished,
+            "infra_error": each.infra,
+            "solved": _solved(each.steps),
+            "decisions": len(each.steps),
+            "actions": _executed(each.steps),
+            "outcomes": dict(Counter(step.outcome for step in each.steps)),
+        }
+        for each in episodes
+    ]
+
+
+def summary_rows(
+    spec: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None
+) -> list[dict[str, Any]]:
+    """One row for the budget that was played, and one for every smaller one of the paper's, read off the same
+    episodes."""
+    named = {decisions: name for name, decisions in spec.game.puzzle.budgets(spec.game.size).items()}
+    budgets = [spec.game.budget, *sorted((k for k in named if k < spec.game.budget), reverse=True)]
+    counted = [each for each in episodes if each.finished]
+    head = {"agent": spec.options.model, "task": spec.game.task}
+    rest = {
+        "instances": len(counted),
+        "cell": spec.game.cell,
+        "answered_by": sorted(set().union(*(each.models for each in episodes))),
+        "infra_errors": sum(each.infra is not None for each in episodes),
+        "unfinished": sum(not each.finished and each.infra is None for each in episodes),
+    }
+    theirs = None if rooms is None else rooms[[each.index for each in counted]]
+    return [
+        {**head, "budget": named.get(k, str(k)), "decisions": k, **rest, **_figures(counted, k, theirs)}
+        for k in budgets
+    ]
+
+
+def _figures(episodes: list[Episode], budget: int, rooms: NDArray[np.int64] | None) -> dict[str, Any]:
+    played = [each.steps[:budget] for each in episodes]
+    solved = list(map(_solved, played))
+    within = share(np.array(solved, bool), rooms)
+    outcomes = Counter(step.outcome for steps in played for step in steps)
+    chosen = [step.depth for steps in played for step in steps if step.depth]
+    pairs = zip(episodes, played, strict=True)
+    return {
+        "solved": sum(solved),
+        "solve_rate": within.mean if episodes else None,
+        "solve_low": within.low,
+        "solve_high": within.high,
+        "actions_per_episode": _mean([_executed(steps) for steps in played]),
+        "decisions_per_episode": _mean([len(steps) for steps in played]),
+        "spl": _mean([spl(each.length, _executed(steps), _solved(steps)) for each, steps in pairs]),
+        "mean_depth": _mean(chosen),
+        "depths": {str(depth): count for depth, count in sorted(Counter(chosen).items())},
+        "outcomes": {outcome.value: outcomes[outcome.value] for outcome in AnswerOutcome},
+    }
+
+
+def _solved(steps: Sequence[Step]) -> bool:
+    return any(step.solved for step in steps)
+
+
+def _executed(steps: Sequence[Step]) -> int:
+    return sum(step.executed for step in steps)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def table(all_rows: list[dict[str, Any]]) -> str:
+    """A line per budget, then what became of the answers and of what is not counted."""
+    first = all_rows[0]
+    lines = [f"{first['agent']}, {first['task']}, cells of {first['cell']} pixels"]
+    for row in all_rows:
+        rate = "-" if row["solve_rate"] is None else f"{100 * row['solve_rate']:.1f} %"
+        interval = f"[{100 * row['solve_low']:.1f}, {100 * row['solve_high']:.1f}]"
+        actions = f"{row['actions_per_episode']:.1f}" if row["solved"] else "-"
+        lines.append(
+            f"  {row['budget']:<6} K = {row['decisions']:<3} solved {row['solved']} of {row['instances']}: "
+            f"{rate} {interval}, {actions} actions per episode"
+        )
+    counted = ", ".join(f"{name} {count}" for name, count in first["outcomes"].items() if count)
+    lines.append(f"  answers: {counted or 'none'}")
+    if first["answered_by"] not in ([], [first["agent"]]):
+        lines.append(f"  the server says that they are by {', '.join(map(brief, first['answered_by']))}")
+    if first["infra_errors"]:
+        lines.append(f"  {first['infra_errors']} episodes got no answers from the server and are not counted")
+    if first["unfinished"]:
+        lines.append(f"  {first['unfinished']} episodes are not finished and not counted")
+    return "\n".join(lines) + "\n"

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import rng
-from recommit.data import held_out
+from recommit.data import held_out, leaderboard_splits
 from recommit.data.spec import DataSpec
 from recommit.puzzles.puzzle import Instances
 from recommit.storage import errors, files, jsonl, ownership, verified
 from recommit.version import VERSION
-from recommit.zero_shot.game import prompts
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec, prompts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,8 +108,8 @@ class ZeroShotSpec:
 
 def _recipe(folder: Path) -> DataSpec:
     """That of a data set; of a finished one it is the manifest's too. The name of a frozen split stands for its own."""
-    if str(folder) in held_out.frozen_names() and not folder.exists():
-        return held_out.read_frozen(str(folder)).recipe
+    if str(folder) in leaderboard_splits.names() and not folder.exists():
+        return leaderboard_splits.read(str(folder)).recipe
     path = folder / "recipe.json"
     recipe = DataSpec.read(path)
     if verified.exists(folder, MANIFEST):

@@ -1,4 +1,4 @@
-"""One POST by httpx2, bounded in time and bytes, to one host, on a connection of its own.
+"""One POST by httpx2, bounded in time and bytes, to one host, on a connection of its own, with a key that stays hidden.
 
 Nothing is followed, unpacked or reused: a redirect is a reply like any other, a compressed body is an error, and what
 comes after the reply is never read. Proxies, certificates and passwords of the environment are not used. Errors carry
@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import os
 import re
 import ssl
 import threading
-import time
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -29,8 +28,7 @@ except ImportError:
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from recommit.zero_shot.secret import Key
+    from typing import NoReturn
 
 #: All bytes of a reply together, and seconds until it is there.
 MOST_BYTES, SECONDS = 4 << 20, 600.0
@@ -47,6 +45,50 @@ _HOST = re.compile(r"\w[\w.-]*|[0-9a-f:.]+", re.ASCII)
 _OURS = threading.local()
 for _name in ("httpx2", "httpcore2.connection", "httpcore2.http11"):
     logging.getLogger(_name).addFilter(lambda _: not getattr(_OURS, "asking", False))
+
+
+#: What may stand in a header's value. Anything else could end the header and begin another.
+_USABLE = re.compile(r"[\x21-\x7e]*")
+#: Shorter keys are placeholders of local servers ("EMPTY"), and may well be ordinary words.
+SHORTEST = 8
+HIDDEN = "[key]"
+
+
+class Key:
+    """The value of an environment variable, empty if there is none: it leaves its object for the header of a request.
+    Neither its ``repr``, nor a pickle, nor an error shows it."""
+
+    __slots__ = ("__text", "variable")
+
+    def __init__(self, text: str, variable: str) -> None:
+        self.variable = variable
+        if not _USABLE.fullmatch(text):
+            raise ValueError(f"{variable}: expected a key of printable characters without spaces, got another text")
+        self.__text = text
+
+    @classmethod
+    def from_environment(cls, variable: str) -> Key:
+        """The key in a variable."""
+        return cls(os.environ.get(variable, "").strip() if variable else "", variable)
+
+    def __bool__(self) -> bool:
+        return bool(self.__text)
+
+    def reveal(self) -> str:
+        """The text, for the header."""
+        return self.__text
+
+    def redact(self, text: str) -> str:
+        """``text`` without the key, in small letters or capitals: a server may send back what it was sent."""
+        if len(self.__text) < SHORTEST:
+            return text
+        return re.sub(re.escape(self.__text), HIDDEN, text, flags=re.IGNORECASE | re.ASCII)
+
+    def __repr__(self) -> str:
+        return f"<key from {self.variable or 'nowhere'}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not pickled")
 
 
 @dataclass(frozen=True)
@@ -107,14 +149,9 @@ class Broken(Exception):
 
 
 def retry_after(value: str | None) -> float:
-    """Seconds to wait by a ``Retry-After`` header, in 0..LONGEST_WAIT; 0 where it is absent or no time."""
+    """Seconds to wait by a ``Retry-After`` header, in 0..LONGEST_WAIT; 0 where it is absent, a date or no time."""
     text = value or ""
-    if text.isascii() and text.isdigit():
-        return LONGEST_WAIT if len(text) > 9 else min(float(text), LONGEST_WAIT)
-    try:
-        return min(max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0), LONGEST_WAIT)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return 0.0
+    return min(float(text[:9]), LONGEST_WAIT) if text.isascii() and text.isdigit() else 0.0
 
 
 def post(address: Address, key: Key, body: bytes) -> Reply:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.adapters import peers
 
 from recommit.adapters import trl
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec
 
 SPEC = GameSpec("sliding", (3,), length=(8, 12), budget=3, count=8, view="text")
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from recommit.adapters import metaworld
 from recommit.adapters.metaworld import MetaWorld, expert
 from recommit.envs import NotRestored, SnapshotEnv, memory
 
@@ -54,15 +53,6 @@ def course(env: SnapshotEnv, act: Any, seed: int) -> str:
     )
 
 
-def as_it_is(task: str) -> MetaWorld:
-    """With Meta-World's own observations, whatever they cost."""
-    lean, metaworld._lean = metaworld._lean, lambda own, *_: own
-    try:
-        return MetaWorld(task)
-    finally:
-        metaworld._lean = lean
-
-
 def judged(word: str) -> Any:
     """What comes of one task."""
     task, _, attribute = word.partition("=")
@@ -76,16 +66,6 @@ def judged(word: str) -> Any:
         result = course(env, expert(task), 0)
     except NotRestored as error:
         return f"NotRestored: {error}"[:80]
-    others = [SnapshotEnv(each, max_steps=160) for each in (as_it_is(task), MetaWorld(task, rewards=False))]
-    for each in (env, *others):
-        each.reset(0)
-    while not env.over:
-        action = expert(task)(env.observation)
-        done = [each.commit([action]) for each in (env, *others)]
-        if any(each.observation.tobytes() != env.observation.tobytes() or each.success != env.success for each in done):
-            return "differs from Meta-World, or without rewards"
-        if done[0].reward != done[1].reward:
-            return "rewards differ from Meta-World's"
     return f"{result}, {'solved' if env.success else 'not solved'}"
 
 

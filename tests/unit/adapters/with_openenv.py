@@ -12,7 +12,7 @@ from tests.ports import free_port
 from tests.unit.adapters.peers import EXAMPLES
 from tests.waiting import until
 
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec
 
 sys.path.insert(0, str(EXAMPLES))
 from openenv_server import app

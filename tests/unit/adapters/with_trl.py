@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from trl import GRPOConfig, GRPOTrainer, chat_template_utils
 
 from recommit.adapters import trl
-from recommit.zero_shot.game_spec import GameSpec
+from recommit.zero_shot.game import GameSpec
 
 SPEC = GameSpec("sliding", (2,), length=(1, 1), budget=1, count=2, view="text")
 SPECIAL = [f"<|{name}|>" for name in ("endoftext", "im_start", "im_end")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,24 +22,6 @@ pytest.importorskip("tyro")
 def test_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main([flag]) == 0
     assert capsys.readouterr().out == f"recommit {recommit.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "suggested"),
-    [
-        ("evalute run", "recommit evaluate?"),
-        ("level generate", "recommit levels generate?"),
-        ("train stf --out x", "recommit train sft?"),
-        ("--verison", "recommit --version?"),
-        ("solev", "recommit solve?"),
-    ],
-)
-def test_a_mistyped_verb_gets_a_suggestion_alone(
-    words: str, suggested: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command_line.main(words.split()) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith(f"did you mean {suggested}")
 
 
 @pytest.mark.parametrize("words", [["help"], ["help", "solve"], ["help", "train"], ["help", "train", "sft"]])
@@ -125,24 +106,3 @@ def test_interrupted_is_130(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert said == f"recommit: interrupted; nothing was written to {tmp_path / 'x'}"
     assert list(tmp_path.iterdir()) == []
-
-
-#: Line -> words that bash offers; the last word is what has been typed of it.
-LINES = {
-    "recommit eva": ["evaluate"],
-    "recommit train sft --rec": ["--recipe"],
-    "recommit levels check levels.txt --in": ["--index"],
-    "recommit solve --task s": ["sliding", "sokoban"],
-}
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_a_shell_completes_verbs_flags_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["--tyro-print-completion", "bash"]) == 0
-    calls = [
-        f"COMP_WORDS=({line}); COMP_CWORD={line.count(' ')}; COMPREPLY=(); _tyro_recommit; echo ${{COMPREPLY[*]}}"
-        for line in LINES
-    ]
-    script = "\n".join([capsys.readouterr().out, *calls])
-    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert [sorted(line.split()) for line in ran.stdout.splitlines()] == list(LINES.values())

@@ -1,5 +1,5 @@
-"""Feeds and mixtures of them: every row once an epoch, the same order again, exact shares, going on at the exact next
-row, and one order whatever the ranks."""
+"""Streams of rows: every row once an epoch, the same order again, exact shares, going on at the exact next row, and one
+order whatever the ranks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.storage.test_files import reseal
 import recommit.data
 from recommit import rng
 from recommit.data import manifest, parquet
-from recommit.data.loading import Feed, Mixture, even_weights
+from recommit.data.loading import Mixture, Order, even_weights
 from recommit.data.spec import DataSpec, Difficulty, set_names
 from recommit.storage import errors
 
@@ -50,15 +50,23 @@ def names(content):
     return [(i, t, k, s.tobytes()) for i, t, k, s in parts]
 
 
+def batch(stream):
+    """The next batch of a stream of one data set."""
+    return names(next(stream)[0].rows)
+
+
 def test_every_row_that_is_not_dead_comes_once_per_epoch(data):
-    feed = Feed(data, 1, epochs=2, window=500)
-    stream = [name for content in feed for name in names(content)]
-    content = data.columns()
-    expected = sorted(names(content[~content.dead]))
+    order, content = Order(data, window=500), data.columns()
+    stream, expected = names(order.take(0, 2 * order.total)), sorted(names(content[~content.dead]))
     assert content.dead.any()
-    assert feed.total == len(expected)
-    assert sorted(stream[: feed.total]) == sorted(stream[feed.total :]) == expected
-    assert stream[: feed.total] != stream[feed.total :]
+    assert order.total == len(expected)
+    assert sorted(stream[: order.total]) == sorted(stream[order.total :]) == expected
+    assert stream[: order.total] != stream[order.total :]
+    position = {name: i for i, name in reversed(list(enumerate(names(content))))}
+    apart = np.array([position[name] for name in names(Order(data, window=1000).take(0, 1000))])
+    assert len(set((apart // 100).tolist())) >= 10, "rows that lie together in a file come far apart"
+    assert abs(np.corrcoef(apart, np.arange(1000))[0, 1]) < 0.15
+    assert (np.abs(np.diff(apart)) == 1).mean() < 0.02
 
 
 def test_rows_that_are_missing_are_not_looked_for_without_end(data, tmp_path):
@@ -68,32 +76,20 @@ def test_rows_that_are_missing_are_not_looked_for_without_end(data, tmp_path):
     for record in plain["shards"]:
         record["dead"] = 0
     reseal(place, plain)
-    feed = Feed(recommit.data.open(place), 10, epochs=1)
-    refused([(lambda: list(feed), "parquet: expected 0 dead rows as the manifest says, got ")], errors.Damaged)
-
-
-def test_it_shuffles_well(data):
-    """Rows that lie together in a file come far apart: at least as the window allows."""
-    feed, position = Feed(data, 1000, window=1000), {}
-    for i, name in enumerate(names(data.columns())):
-        position.setdefault(name, i)
-    order = np.array([position[name] for name in names(next(feed))])
-    assert len(set((order // 100).tolist())) >= 10
-    assert abs(np.corrcoef(order, np.arange(1000))[0, 1]) < 0.15
-    assert (np.abs(np.diff(order)) == 1).mean() < 0.02
-    assert names(next(Feed(data, 64, seed=1))) != names(next(Feed(data, 64, seed=2)))
+    order = Order(recommit.data.open(place))
+    whole = lambda: order.take(0, order.total)
+    refused([(whole, "parquet: expected 0 dead rows as the manifest says, got ")], errors.Damaged)
 
 
 @pytest.mark.parametrize("stop", [0, 7, 61])
 def test_goes_on_at_the_exact_next_row(data, stop):
-    whole, first = (Feed(data, 64, seed=3, window=400) for _ in range(2))
-    stream = [names(next(whole)) for _ in range(70)]
+    whole, first, second = (Mixture([data], 64, seed=3, window=400) for _ in range(3))
+    stream = [batch(whole) for _ in range(70)]
     for _ in range(stop):
         next(first)
-    second = Feed(data, 64, seed=3, window=400)
     second.load_state_dict(first.state_dict())
-    assert [names(next(second)) for _ in range(70 - stop)] == stream[stop:]
-    other, place = Feed(data, 64, seed=2, window=400), first.state_dict()
+    assert [batch(second) for _ in range(70 - stop)] == stream[stop:]
+    other, place = Mixture([data], 64, seed=2, window=400), first.state_dict()
     rows = [(lambda: other.load_state_dict(place), "state: expected one of")]
     for position in (-1, 1 << 63, 10**30, 1.5, "3", None):
         wrong = {**place, "position": position}
@@ -104,21 +100,21 @@ def test_goes_on_at_the_exact_next_row(data, stop):
 @pytest.mark.parametrize("world", [2, 3])
 def test_ranks_share_the_batches(data, world):
     """All ranks together see what one would, and the number of ranks may change on the way."""
-    alone = Feed(data, 60, window=400)
-    feeds = [Feed(data, 60 // world, window=400, rank=rank, world=world) for rank in range(world)]
+    alone = Mixture([data], 60, window=400)
+    ranks = [Mixture([data], 60 // world, window=400, rank=rank, world=world) for rank in range(world)]
     for _ in range(40):
-        assert [name for feed in feeds for name in names(next(feed))] == names(next(alone))
-    feeds[0].load_state_dict(feeds[-1].state_dict())
-    alone.load_state_dict(feeds[0].state_dict())
-    assert names(next(feeds[0])) == names(next(alone))[: 60 // world]
+        assert [name for rank in ranks for name in batch(rank)] == batch(alone)
+    ranks[0].load_state_dict(ranks[-1].state_dict())
+    alone.load_state_dict(ranks[0].state_dict())
+    assert batch(ranks[0]) == batch(alone)[: 60 // world]
 
 
 def test_wrong_arguments(data, several):
     refused(
         [
-            (lambda: Feed(data, 0), "batch: expected at least 1, got 0"),
-            (lambda: Feed(data, 1, rank=1), "rank: expected 0..0, got 1"),
-            (lambda: Feed(recommit.data.open(data.folder, "test"), 1), "at least one row"),
+            (lambda: Mixture([data], 0), "batch: expected at least 1, got 0"),
+            (lambda: Mixture([data], 1, rank=1), "rank: expected 0..0, got 1"),
+            (lambda: Order(recommit.data.open(data.folder, "test")), "at least one row"),
             (lambda: Mixture(several, 8, weights=(1, 1)), "mix: expected a number from 1 on for each of 3 data sets"),
             (lambda: Mixture(several, 8, weights=(1, 0, 1)), "mix: expected a number from 1 on"),
             (lambda: recommit.data.open(data.folder, "tset"), "split: expected one of train, validation, test or all"),
@@ -167,24 +163,18 @@ def test_the_row_by_row_twin(several, weights):
 
 
 def test_each_data_set_keeps_its_own_order(several):
-    stream, feeds = Mixture(several, 10, seed=1), [Feed(each, 1, seed=1) for each in several]
+    stream, orders = Mixture(several, 10, seed=1), [Order(each, seed=1) for each in several]
     for _ in range(25):
-        for portion, feed in zip(next(stream), feeds, strict=True):
-            expected = [next(feed).states[0] for _ in range(portion.count)]
-            assert np.array_equal(
-                portion.rows.states[: portion.count], np.array(expected).reshape(-1, *feed.dataset.spec.size)
-            )
-    alone, feed = Mixture(several[:1], 7, seed=5, rank=1, world=2), Feed(several[0], 7, seed=5, rank=1, world=2)
-    (portion,), content = next(alone), next(feed)
-    assert names(portion.rows) == names(content)
-    assert alone.state_dict() == feed.state_dict()
+        for portion, order in zip(next(stream), orders, strict=True):
+            expected = order.take(portion.first, portion.first + max(portion.count, 1))
+            assert names(portion.rows) == names(expected)
 
 
 def test_shares_are_exact(several):
     stream = Mixture(several, 12)
     assert stream.weights == (2, 1, 3), "every task alike, and every difficulty of a task"
     assert [portion.count for portion in next(stream)] == stream.most == [4, 2, 6]
-    assert stream.total == sum(Feed(each, 1).total for each in several)
+    assert stream.total == sum(Order(each).total for each in several)
     assert even_weights([SETS[0], SETS[0]]) == (1, 1)
     blocks = stream.deal(np.arange(40))
     assert (np.sort(blocks, axis=1) == [0, 0, 1, 2, 2, 2]).all()

@@ -7,8 +7,7 @@ import resource
 import numpy as np
 import pytest
 
-import recommit
-from recommit.data import labels, parquet, rows
+from recommit.data import parquet, rows
 from recommit.data.parquet import pa, pq
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
@@ -93,15 +92,6 @@ def test_expand_against_a_loop():
     ]
     got = zip(expanded.row.tolist(), expanded.depth.tolist(), expanded.actions, strict=True)
     assert [(row, depth, actions[:depth].tolist()) for row, depth, actions in got] == expected
-
-
-def test_label_marks_dead_states():
-    level = np.array([[[1] * 5, [1, 3, 0, 5, 1], [1, 0, 0, 0, 1], [1, 0, 0, 2, 1], [1] * 5]], np.uint8)
-    content = labels.label(recommit.Sokoban(5, 1), level)
-    assert content.distance.tolist() == [-1]
-    assert content.count.tolist() == content.optimal.tolist() == [0]
-    assert (content.actions == rows.NO_ACTION).all()
-    assert content.kind.tolist() == [rows.ON_POLICY]
 
 
 def test_a_word_of_a_table_is_kept_once_and_a_trap_is_not_read(tmp_path, monkeypatch):

@@ -33,20 +33,14 @@ WRONG = [
     ({"task": "chess"}, "task: expected one of sliding, sokoban, ice, got 'chess'"),
     ({"colour": 1}, "got colour"),
     ({"count": -1}, "count: expected 0..1099511627776, got -1"),
-    ({"count": 1.5}, "count: expected int, got 1.5"),
-    ({"seed": True}, "seed: expected int, got True"),
-    ({"seed": 2**63}, "seed: expected 0..9223372036854775807, got 9223372036854775808"),
     ({"difficulties": []}, "number of difficulties: expected 1..64, got 0"),
-    ({"difficulties": "x"}, "difficulties: expected a list, got 'x'"),
     ({"difficulties": [3]}, "difficulties[0]: expected a mapping, got int"),
     ({"difficulties": [{"length": [9, 8], "boxes": 1}]}, "(shortest, longest) in this order, got (9, 8)"),
-    ({"difficulties": [{"length": [0, 8], "boxes": 1}]}, "length: expected 1..30000, got 0"),
     ({"difficulties": [{"length": [1, 2, 3], "boxes": 1}]}, "expected 2 values, got"),
     ({"difficulties": [{"length": [8, 9]}]}, "difficulties.boxes: expected 1..1024, got 0"),
     ({"difficulties": [{"length": [8, 9], "boxes": 2}] * 2}, "difficulties: expected each once, got "),
     ({"task": "sliding", "size": 3}, "difficulties.boxes: expected 0..0, got 2"),
     ({"size": [8, 65]}, "size: expected 4..64, got 65"),
-    ({"size": [8]}, "size: expected 2 values, got"),
     ({"ties": "both"}, "ties: expected first or random, got both"),
     ({"disjoint": "regions"}, "disjoint: expected starts or layouts, got regions"),
     ({**SLIDING, "disjoint": "layouts"}, "disjoint: expected starts or regions, got layouts"),
@@ -57,7 +51,6 @@ WRONG = [
     ({**SLIDING, "disjoint": "regions", "perturbed": 1}, "perturbed: expected 0 with disjoint: regions, got 1"),
     ({"generator": "walk"}, "generator: expected rooms, reverse, boxoban, unfiltered, medium or hard, got walk"),
     ({"generator": "unfiltered"}, "generator: expected size 10, 4 boxes and disjoint: starts for published levels"),
-    ({"generator": 3}, "generator: expected str, got 3"),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recommit.evaluate import agent_names
-from recommit.evaluate.agent_names import AGENTS, MEMORY, ON_PUZZLES, PRIVILEGED, AgentName, brief, readable
+from recommit.evaluate.agent_names import AgentName, brief, readable
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,6 @@ def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
     told = ["adaptive+aug8", "fixed-4+aug2@run", "solver", "random-actions"]
     assert agent_names.with_augmentations(names, 8) == tuple(told)
     assert agent_names.with_augmentations(names, 0)[:2] == ("adaptive", "fixed-4+aug2@run")
-
-
-def test_every_agent_says_what_it_uses():
-    every = {name: AgentName(name).uses for name in (*AGENTS, *ON_PUZZLES, *(f"{rule}{MEMORY}" for rule in ON_PUZZLES))}
-    simulator = [name for name, uses in every.items() if uses == "simulator"]
-    assert simulator == list(PRIVILEGED)
-    memory = [name for name, uses in every.items() if uses == "memory"]
-    assert memory == ["adaptive-memory", "consecutive", *(f"{rule}{MEMORY}" for rule in ON_PUZZLES)]
 
 
 @pytest.mark.parametrize(

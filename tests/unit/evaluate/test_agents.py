@@ -12,8 +12,7 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.evaluate import agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.graph.episodes import head, play, sampled
-from recommit.rollout import decision_rows
+from recommit.graph.episodes import play, sampled
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -28,24 +27,6 @@ def test_each_state_is_planned_at_once(player):
     for agent in ("adaptive", "fixed-1", "fixed-3", "fixed-8", "random", "shuffled", "oracle-delta"):
         fresh.rows(agent, 5)
     assert Scripted.asked - before == fresh.graph.planned.sum()
-
-
-def test_the_first_decisions_do_not_depend_on_the_budget(player):
-    whole = decision_rows.on_graph(player.graph, player.starts, 5, head(player.graph))
-    short = decision_rows.on_graph(player.graph, player.starts, 3, head(player.graph))
-    cut = metrics.within(whole, 3)
-    assert all((getattr(cut, n) == getattr(short, n)).all() for n in ("instance", "turn", "depth", "after", "solved"))
-
-
-def test_rows_hold_plans_and_probs(player):
-    rows = player.rows("adaptive", 5)
-    grids = player.graph.states[player.graph.nodes(player.starts[rows.instance[rows.turn == 0]])]
-    plans = player.policy.plan(player.task, grids, (8,))[2][:, 0]
-    held = rows.actions[rows.turn == 0]
-    assert ((held[:, None] >> np.arange(0, 16, 2, dtype=np.uint16)) & 3 == plans).all()
-    probs = (rows.depth_probs[:, None] >> (8 * (np.array(DEPTHS, np.uint64) - 1)).astype(np.uint64)) & np.uint64(255)
-    assert np.abs(probs.sum(axis=1).astype(int) - 255).max() <= 2
-    assert (np.array(DEPTHS)[probs.argmax(axis=1)] == rows.depth).mean() > 0.9, "but for ties by rounding"
 
 
 def test_the_solver_is_optimal_and_random_actions_are_not(player):
@@ -87,9 +68,3 @@ def test_the_best_mixture_is_the_best_of_all(player, budget):
             scores[tuple(probs)] = (int(played.solved.sum()), -int(played.actions.sum()))
     assert len(scores) < len(agents.simplex(len(DEPTHS), 10)), "some are too expensive"
     assert scores[tuple(player.mixture(budget))] == max(scores.values())
-
-
-def test_without_a_cheap_mixture_the_shallowest_stands_in(player, monkeypatch):
-    monkeypatch.setattr(agents.on_graph, "scores", lambda _g, _s, _b, choices, _l: [(-1, 0)] * len(choices))
-    monkeypatch.setattr(player, "_mixtures", {})
-    assert player.mixture(5).tolist() == [1.0, *[0.0] * (len(DEPTHS) - 1)]

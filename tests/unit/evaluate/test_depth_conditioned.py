@@ -69,7 +69,7 @@ def test_the_oracles_choose_among_plans_of_every_depth(player):
         return bool(TASK.is_solved(np.frombuffer(key, np.uint8).reshape(1, *TASK.shape))[0])
 
     for i, start in enumerate(player.starts[:8]):
-        solved, actions, decisions = slow.best(step, start.tobytes(), BUDGET, goal, (1, 2, 4, 8))
+        _, solved, actions, decisions = slow.best(step, start.tobytes(), BUDGET, goal, (1, 2, 4, 8), (0, 0))
         assert bool(played.solved[i]) == bool(solved)
         if solved:
             assert (played.actions[i], played.decisions[i]) == (-actions, -decisions)

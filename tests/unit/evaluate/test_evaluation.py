@@ -141,22 +141,6 @@ def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):
     assert call(moved, tmp_path / "other") == 0
 
 
-OPTIONS = {
-    "--budgets": ["tight"],
-    "--edges": ["thirds"],
-    "--stop-on-deadlock": [],
-    "--whole-commitments": [],
-    "--price-action": ["0.01"],
-    "--price-observation": ["0.05"],
-}
-
-
-def test_another_reading_is_another_plan(done, run, capsys):
-    for flag, value in OPTIONS.items():
-        assert call(run, done, flag, *value) == 2
-        assert f"another run: {flag.strip('-').replace('-', '_')} was " in capsys.readouterr().err
-
-
 def test_with_prices_everybody_has_a_value(done, run, tmp_path, capsys):
     """Of the same episodes as before, but for the ceiling's, which is the highest value."""
     out, action, look = tmp_path / "priced", 0.01, 0.05
@@ -292,11 +276,3 @@ def test_a_first_start_before_anybody_played_binds_nothing(run, tmp_path):
     evaluate(replace(few, instances=8))
     with pytest.raises(ValueError, match=r"belongs to another run: instances was 8, is 6"):
         evaluate(few)
-
-
-def test_an_episode_is_played_by_the_best_policy_of_a_run(run):
-    start = recommit.Sliding(2, 3).generate(1, seed=5, length=8).states[0]
-    played = recommit.episode(run, start, budget=3)
-    policy = recommit.CommitPolicy.from_pretrained(run / json.loads((run / "best.json").read_text())["policy"])
-    assert played.actions == recommit.episode(policy, start, budget=3).actions
-    assert np.array_equal(played.states[0], start)

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.reference import gain as slow
+from tests.reference import metrics as slow
 
 from recommit.evaluate import summaries
 from recommit.evaluate.agent_names import AgentName

@@ -8,9 +8,8 @@ from tests.reference import metrics as slow
 
 pytest.importorskip("torch")
 
-from recommit.evaluate import metrics, summaries, text
+from recommit.evaluate import metrics, summaries
 from recommit.prices import Prices
-from recommit.results.pareto import undominated
 from recommit.rollout.decision_rows import DecisionRows
 
 LARGEST = 6
@@ -141,36 +140,3 @@ def test_a_planted_defect_is_caught():
     fast = metrics.episodes(rows, length, LARGEST)
     wanted = [slow.episode(d, int(n), LARGEST)["actions"] for d, n in zip(every, length, strict=True)]
     assert fast.actions.tolist() != wanted
-
-
-def test_depths_that_nothing_dominates_by_hand():
-    assert undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
-    assert undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"
-
-
-@pytest.mark.parametrize(
-    ("solved", "actions", "said"),
-    [
-        ((3, 1, 5), (-2, -3, -1), "yes"),
-        ((3, 1, 5), (-2, -5, 1), "yes, one interval includes 0"),
-        ((1, -1, 3), (-2, -3, -1), "yes, one interval includes 0"),
-        ((1, -1, 3), (-2, -5, 1), "yes, both intervals include 0"),
-        ((-1, -3, 1), (-2, -3, -1), "no"),
-    ],
-)
-def test_the_table_says_how_much_of_a_dominance_is_sure(solved, actions, said):
-    """*Not significant* stood beside a difference whose interval excludes 0, since the other one does not."""
-    bounds = ("mean", "low", "high", "p")
-    one = {
-        "against": "fixed-4",
-        "budget": "loose",
-        "solve_difference": dict(zip(bounds, (*solved, 0.5), strict=True)),
-        "actions_difference": dict(zip(bounds, (*actions, 0.5), strict=True)),
-        "dominates": solved[0] >= 0 and actions[0] <= 0,
-        "dominates_significantly": solved[1] > 0 and actions[2] < 0,
-    }
-    *_, row, empty, note = text.comparisons([one]).splitlines()
-    assert row.split("|")[-2].strip() == said
-    assert not empty
-    assert note.startswith("against: the first agent minus the row, of these very policies")
-    assert text.comparisons([]).count("\n") == 2, "no note without rows"

@@ -56,8 +56,3 @@ def errors(policy, agent, shift=0):
 def test_rows_hold_the_probabilities_of_the_plan(policy, agent):
     assert errors(policy, agent) <= 0.5 / 255 + 1e-5
     assert errors(policy, agent, shift=1) > 1 / 255, "a planted defect"
-
-
-def test_agents_without_a_policy_have_none(policy):
-    starts = TASK.generate(3, seed=1).states
-    assert not PolicyPlayer(policy, TASK, starts, BUDGET).rows("solver", BUDGET).plan_probs.any()

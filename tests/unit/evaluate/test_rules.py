@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.reference.rule_episodes import play
-from tests.refusals import refused
 
 pytest.importorskip("torch")
 
@@ -118,11 +117,3 @@ def test_with_prices_the_threshold_is_the_one_worth_most():
     assert player.sweep(AgentName("confidence-product"), BUDGET)["threshold"] == values[int(np.argmax(worth))]
     most = max(outcome(looks) for looks in tried)
     assert outcome(tried[int(np.argmax(worth))]) != most, "prices make a difference"
-
-
-def test_a_rule_needs_plans_that_do_not_depend_on_the_depth():
-    scripted = Scripted()
-    scripted.plans_first = False
-    two = PolicyPlayer(scripted, TASKS["sliding"], TASKS["sliding"].generate(3, seed=1).states, 2)
-    words = "expected rules for a policy whose plan does not depend on the depth"
-    refused([(lambda: two.rows("repetition", 2), words)])

@@ -63,31 +63,6 @@ def test_figures_by_hand(tmp_path):
     assert trained[3].startswith("+25.0 ("), "one seed has it; the other's evaluation has played this one's"
 
 
-def test_augmentations_that_all_have_are_in_no_name(tmp_path):
-    every, usual = ([write(tmp_path / str(many) / str(s), s, augmentations=many) for s in (0, 1)] for many in (8, 0))
-    assert markdown(every) == markdown(usual)
-
-
-def test_intervals_are_over_rooms_or_training_seeds(tmp_path):
-    """Adaptive is ahead in the second and the fourth instance; these are a room, or half of two."""
-    alike, apart = (
-        rows(markdown([write(tmp_path / str(rooms), 0, rooms=rooms)]))["shuffled depths"][3]
-        for rooms in ([0, 1, 0, 1], [0, 0, 1, 1])
-    )
-    low = lambda cell: float(cell.removeprefix("+50.0 (").split(" .. ")[0])
-    assert low(alike) < low(apart) < 50
-    one = write(tmp_path / "0", 0)
-    assert "about this very policy, over instances" in markdown([one])
-    SOLVED[2] = {"adaptive": [1, 1, 1, 1], "shuffled": [0, 0, 0, 0]}  # ahead by 100, where seed 0 is by 50
-    try:
-        text = markdown([one, write(tmp_path / "2", 2)])
-    finally:
-        del SOLVED[2]
-    half = 12.7062 * np.std([50.0, 100.0], ddof=1) / np.sqrt(2)
-    assert rows(text)["shuffled depths"][3] == f"+75.0 ({75 - half:+.1f} .. {75 + half:+.1f})"
-    assert "t over 2 training seeds" in text
-
-
 #: By agent: which of four instances each seed solves, and its looks; the constant is worse on the second seed.
 PLAYED = {
     "adaptive": (([1, 1, 0, 1], 2), ([1, 0, 1, 1], 3)),

@@ -15,7 +15,7 @@ from tests.unit.train import runs
 from recommit.cli import main
 from recommit.data import assignment, held_out
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.evaluate import splits
+from recommit.evaluate import evaluation
 from recommit.evaluate.options import EvaluateOptions
 from recommit.storage.errors import WrongDataSpec
 from recommit.train.config import SftConfig, parse
@@ -70,28 +70,11 @@ def test_a_share_that_training_has_is_noticed(monkeypatch):
 
 def test_choices_are_made_on_other_validation_instances_than_are_played():
     spec = EvaluateOptions("run", "out", ("fixed-4",), instances=9, validation=7, split="validation")
-    played, chosen = splits.played(spec, BOARDS).states, splits.chosen_on(spec, BOARDS)
+    played, chosen = evaluation.played(spec, BOARDS).states, evaluation.chosen_on(spec, BOARDS)
     assert (len(played), len(chosen)) == (9, 7)
     both = assignment.keys("sliding", np.concatenate([played, chosen]))
     assert assignment.belongs(both, "validation").all()
     assert len(np.unique(both)) == 16
-
-
-@pytest.mark.parametrize("split", ["train", "validation", "test"])
-@pytest.mark.parametrize("spec", [BOARDS, ROOMS])
-def test_there_are_as_many_as_are_asked_for(spec, split):
-    few, more = (held_out.starts(spec, split, count, ()).states for count in (9, 15))
-    assert (len(few), len(more)) == (9, 15)
-    assert np.array_equal(few, more[:9])
-
-
-def test_more_instances_than_there_are_by_the_callers_name():
-    spec, words = (
-        EvaluateOptions("run", "out", ("fixed-4",), instances=2_000_000),
-        "expected at most 1048576 of a split",
-    )
-    starts = lambda: held_out.starts(BOARDS, "train", 2_000_000, (), name="starts")
-    refused([(lambda: splits.played(spec, BOARDS), f"instances: {words}"), (starts, f"starts: {words}")], WrongDataSpec)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.reference import graphs as slow
-from tests.refusals import refused
 from tests.unit.graph import cases
 
 from recommit.graph import decomposition, score
@@ -110,11 +109,3 @@ def test_both_orders_add_up_to_what_is_missing(scorer, rows):
         assert row.plans_lose[1] <= row.plans_lose[0] <= row.plans_lose[2]
         setting = next(each for each in SETTINGS if row.under(each))
         assert row.oracle == pytest.approx(scorer.oracle(setting).mean())
-
-
-def test_a_graph_without_the_solvers_ways_says_so():
-    graph = cases.some("sliding", 12, wrong=1)
-    scorer = GraphScorer(graph, SETTINGS)
-    entries = [rule_registry.named("fixed-2")]
-    call = lambda: decomposition.rule_parts(scorer, score.score(scorer, entries), entries)
-    refused([(call, "got one without; build it with --ways")])

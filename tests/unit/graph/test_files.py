@@ -12,8 +12,6 @@ from tests.unit.graph import cases
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
-from recommit.cli import main
-from recommit.data import parquet
 from recommit.graph import files
 from recommit.storage import errors, verified
 from recommit.storage.files import Files
@@ -37,27 +35,6 @@ def test_what_is_written_is_read(graph, tmp_path):
     assert manifest["closed"]
 
 
-def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
-    assert files.write(graph, tmp_path)["samples"] == 6
-    assert np.array_equal(files.read(tmp_path).samples, graph.samples)
-    plain = cases.changed(graph, samples=None)
-    assert files.write(plain, tmp_path / "plain")["samples"] == 0
-    assert files.read(tmp_path / "plain").samples is None
-    assert len({files.content(each) for each in (graph, plain, cases.changed(graph, samples=3 - graph.samples))}) == 3
-    others, words = (graph.samples[1:], graph.samples[:, 0]), "samples: expected shape"
-    rows = [(lambda other=other: cases.changed(graph, samples=other), words) for other in others]
-    four = np.full_like(graph.samples, 4)
-    refused([*rows, (lambda: cases.changed(graph, samples=four), "samples: expected numbers in 0..3, got 4")])
-
-
-def test_what_is_pushed_is_read_back(graph, tmp_path):
-    manifest = files.write(graph, tmp_path / "graph")
-    assert main(["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
-    place = tmp_path / "hub" / "datasets" / "me" / "graph"
-    assert files.content(files.read(place)) == manifest["content"]
-    assert manifest["content"] in (place / "README.md").read_text()
-
-
 def test_the_content_hash_knows_every_column(graph):
     for column in COLUMNS:
         array = getattr(graph, column).copy()
@@ -78,14 +55,9 @@ def test_without_digests_the_content_is_checked(graph, tmp_path):
 OTHER_MANIFESTS = [
     ({"format": "another 7"}, "format: expected 'recommit commitment graph 1', got 'another 7'"),
     ({"nodes": 10**12}, "nodes: expected 1..16,777,216, got 1000000000000"),
-    ({"starts": 10**12}, "starts: expected 1..16,777,216, got 1000000000000"),
-    ({"starts": 0}, "starts: expected 1..16,777,216, got 0"),
     ({"nodes": 3}, "expected 3 rows as manifest.json says"),
     ({"task": "chess"}, "task: expected one of sliding, sokoban, ice, got 'chess'"),
     ({"shape": [7, 7]}, "states: expected a column of a commitment graph"),
-    ({"shape": [6]}, "no commitment graph"),
-    ({"budget": 513}, "budget: expected 0..512, got 513"),
-    ({"head_depths": [1, 2]}, "logits: expected a column of a commitment graph"),
     ({"head_depths": [8, 4, 2, 1]}, "depths: expected each once, ascending"),
 ]
 
@@ -112,7 +84,7 @@ def replaced(graph, place, **columns):
     return place
 
 
-def test_columns_of_another_kind_are_refused(graph, tmp_path, monkeypatch):
+def test_columns_of_another_kind_are_refused(graph, tmp_path):
     many, rows = len(graph), []
     for number, value in enumerate(["x", None, 2.0**60, [1]]):
         for column in ("states", "landing", "another"):
@@ -122,19 +94,3 @@ def test_columns_of_another_kind_are_refused(graph, tmp_path, monkeypatch):
     logits = pa.FixedSizeListArray.from_arrays(pa.array(np.full(4 * many, np.nan, np.float32)), 4)
     infinite = replaced(graph, tmp_path / "nan", logits=logits)
     refused([*rows, (lambda: files.read(infinite), "logits: expected finite numbers")], errors.Damaged)
-    # Zeros pack a thousandfold: a small file that becomes large.
-    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(20_000 * many, np.float32)), 20_000)
-    place = replaced(graph, tmp_path / "wide", features=wide)
-    monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 20)
-    monkeypatch.setattr(parquet.pq.ParquetFile, "read", pytest.fail)
-    refused([(lambda: files.read(place), "expected at most 100 times its size, got")], errors.Damaged)
-
-
-def test_a_link_is_not_pushed(graph, tmp_path):
-    """It would send a file of whoever pushes."""
-    files.write(graph, tmp_path / "graph")
-    (tmp_path / "secret").write_text("mine")
-    (tmp_path / "graph" / "notes.txt").symlink_to(tmp_path / "secret")
-    words = ["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]
-    assert main(words) != 0
-    assert not (tmp_path / "hub").exists()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference import gain as slow
+from tests.reference import metrics as slow
 from tests.reference import regret as tried
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
@@ -15,7 +15,6 @@ from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.horizon import rule_registry
 from recommit.prices import RATIOS, Prices, Setting
-from recommit.results.intervals import mean_gain
 
 BUDGET, ACTION = 2, 0.02
 
@@ -60,18 +59,6 @@ def test_the_mean_equals_plain_python(scorer, by_hand):
 def priced(scorer):
     """At every price of the range."""
     return GraphScorer(scorer.graph, tuple(Setting(BUDGET, Prices(ACTION, ACTION * ratio)) for ratio in RATIOS))
-
-
-def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(scorer):
-    here, groups = priced(scorer), scorer.graph.groups
-    fixed = np.stack([here.fixed(each, here.best_fixed(each)) for each in here.settings], axis=1)
-    oracle = np.stack([here.oracle(each) for each in here.settings], axis=1)
-    for rule, wanted in ((oracle, 1.0), (fixed, 0.0)):
-        gain, _ = mean_gain(rule, fixed, oracle, groups)
-        assert (gain.mean, gain.low, gain.high) == pytest.approx((wanted,) * 3, abs=1e-12)
-    assert mean_gain(oracle, fixed, fixed, groups) == (None, [None] * len(RATIOS)), "nothing to take"
-    for row in mean_gains(scorer, [rule_registry.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
-        assert row.gain <= 1e-12
 
 
 def test_one_threshold_serves_all_prices(scorer):

@@ -97,7 +97,7 @@ def test_the_oracle_at_prices_equals_trying_everything(player, prices):
         decision_rows.on_graph(fresh, player.starts, budget, best.choose(budget)), player.length, budget
     )
     for i, start in enumerate(player.starts):
-        value, solved, actions, decisions = slow.best_at(step, start.tobytes(), budget, goal, DEPTHS, exact)
+        value, solved, actions, decisions = slow.best(step, start.tobytes(), budget, goal, DEPTHS, exact)
         assert best.value[budget, fresh.nodes(start[None])[0]] == pytest.approx(float(value), abs=1e-12)
         assert (bool(played.solved[i]), played.actions[i], played.decisions[i]) == (bool(solved), -actions, -decisions)
 

@@ -7,14 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference import expectation as slow_expectation
 from tests.reference import regret as slow
 from tests.refusals import refused
 
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.regret import CAUSES, attribute, expected_regret
-from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values
+from recommit.graph.values import OptimalValues, commitments, policy_values
 from recommit.prices import Prices
 
 DEPTHS = (1, 2, 4)
@@ -91,14 +90,6 @@ def test_regret_over_visits_is_the_whole_gap(seed, prices):
         assert visited == pytest.approx(gap[some].sum(), abs=1e-11)
 
 
-def test_several_prices_are_evaluated_at_once():
-    graph = random_graph(4, 60)
-    every = optimal_values(graph, 5, PRICES)
-    for i, prices in enumerate(PRICES):
-        assert np.array_equal(every[:, :, i], optimal_values(graph, 5, prices))
-    assert np.array_equal(every[-1], optimal_values(graph, 5, PRICES, last=True))
-
-
 def attributed(graph, depths, prices):
     """By start: [(left, node, regret, cause)]."""
     best = OptimalValues.of(graph, BUDGET, prices)
@@ -158,7 +149,7 @@ def close(own, prices, defect=""):
     twin, probs = plain(graph), own.probs.tolist()
     lost = np.zeros(len(CAUSES))
     for start in range(len(graph)):
-        *ends, causes = slow_expectation.expected(twin, start, BUDGET, probs, prices.action, prices.observation, defect)
+        *ends, causes = slow.expected(twin, start, BUDGET, probs, prices.action, prices.observation, defect)
         if not np.allclose(
             [*(column[start] for column in own.played.ends), own.played.total()[start]], ends, atol=1e-12
         ):

@@ -134,12 +134,6 @@ def test_agreement_reads_the_samples_of_the_graph(graph, scorer):
         assert own != planted
 
 
-def test_samples_change_no_other_rule(graph, scorer):
-    plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
-    entries = [rule_registry.named(name) for name in rule_registry.NAMES]
-    assert score.score(scorer, entries) == score.score(plain, entries)
-
-
 def by_every_way(graph, node, budget, probs_of):
     """[solved, actions, observations] of an episode that draws, by going every way."""
     if not budget or graph.distance[node] == 0:

@@ -30,9 +30,6 @@ def test_arrays_that_make_no_graph_and_what_a_graph_does_not_have_are_refused():
     wrong = [
         ({"landing": np.zeros((3, 2), int)}, "landing: expected shape [3, 3], got [3, 2]"),
         ({"landing": np.full((3, 3), 3)}, "landing: expected numbers in -1..2, got 3"),
-        ({"executed": np.full((3, 3), 5)}, "executed: expected numbers in 0..4, got 5"),
-        ({"planned": np.ones(2, bool)}, "planned: expected shape [3], got [2]"),
-        ({"distance": np.zeros(4, int)}, "distance: expected shape [3], got [4]"),
     ]
     arrays = {"landing": np.zeros((3, 3), int), "executed": np.ones((3, 3), int), "goal": np.zeros(3, bool)}
     arrays |= {"planned": np.ones(3, bool), "distance": np.ones(3, int)}

@@ -15,18 +15,16 @@ from tests.unit.graph.cases import plan_of
 pytest.importorskip("torch")
 
 import recommit
-from recommit.graph import build, decomposition, files, score
+from recommit.graph import build, decomposition, score
 from recommit.graph.episodes import by_state, play
 from recommit.graph.graph import PLAN
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
-from recommit.horizon import Plans, rule_registry
 from recommit.prices import Prices, Setting
 
 BUDGET, PRICES = 4, Prices(0.013, 0.02)
 #: Plans with a mistake in every third action; lengths of which some are beyond reach.
 TASK, STARTS = recommit.Sokoban(7, 2), recommit.Sokoban(7, 2).generate(6, seed=3, length=(6, 44)).states
-FIELDS = ("states", "distance", "planned", "plans", "executed", "landing", "starts", "probs")
 
 
 class Scripted:
@@ -168,22 +166,6 @@ def test_a_wrong_label_does_not_pass(plain):
         check(wrong, plain)
 
 
-def test_it_is_part_of_the_graph_of_every_state(bounded, closed):
-    """The same plans in fewer states, and the same best values and solved episodes."""
-    numbers = closed.numbers()
-    place = np.array([numbers[state.tobytes()] for state in bounded.states])
-    on = bounded.planned
-    assert on.sum() < closed.planned.sum() / 2
-    assert np.array_equal(bounded.plans[on], closed.plans[place[on]])
-    assert np.array_equal(place[bounded.landing[on]], closed.landing[place[on]])
-    for budget in range(1, BUDGET + 1):
-        few, all_ = (OptimalValues.of(each, budget, PRICES).value[budget, each.starts] for each in (bounded, closed))
-        np.testing.assert_allclose(few, all_, atol=1e-12)
-        one, other = (play(each, each.starts, budget, rule(each)) for each in (bounded, closed))
-        assert np.array_equal(one.solved, other.solved)
-        assert np.array_equal(one.decisions, other.decisions)
-
-
 def test_plans_are_where_they_can_matter_and_nowhere_else(bounded):
     first = dict.fromkeys(bounded.starts.tolist(), BUDGET)
     for node in (waiting := list(first)):
@@ -198,26 +180,6 @@ def test_plans_are_where_they_can_matter_and_nowhere_else(bounded):
     assert len(first) == len(bounded)
 
 
-def test_sampled_rules_have_the_same_regret_in_both_ways(bounded):
-    scorer = score.GraphScorer(bounded, (Setting(BUDGET, PRICES),))
-    for name in ("sampled", "random"):
-        played = scorer.played(rule_registry.named(name), scorer.settings[0])
-        np.testing.assert_allclose(played.regret.sum(), played.total().sum(), atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["confidence-product", "confidence-entropy"])
-def test_thresholds_are_scores_of_plans_that_were_made(bounded, closed, name):
-    """Of the graph of every state as they are: only goals have no plan there."""
-    entry = rule_registry.named(name)
-    for graph in (bounded, closed):
-        kept = graph.planned | graph.goal
-        assert kept.all() == (graph is closed)
-        probs = np.where(graph.planned[:, None, None], graph.probs, np.float32(0.25))
-        expected = np.unique(entry.rule.thresholds(Plans(graph.plans[kept], probs[kept]), score.STEPS))
-        found = score.GraphScorer(graph, (Setting(BUDGET, PRICES),)).thresholds(entry)
-        assert np.array_equal(found, expected)
-
-
 def test_what_it_cannot_say_is_refused(bounded):
     scorer = lambda graph, budget: score.GraphScorer(graph, (Setting(budget, PRICES),))
     unknown = np.where(bounded.distance == 2, recommit.UNKNOWN, bounded.distance)
@@ -229,11 +191,3 @@ def test_what_it_cannot_say_is_refused(bounded):
         (lambda: decomposition.rule_parts(scorer(bounded, BUDGET), [], []), "got one for 4 observations; build it"),
     ]
     refused(rows, ValueError)
-
-
-def test_the_budget_is_kept_in_the_files(bounded, tmp_path):
-    manifest = files.write(bounded, tmp_path / "graph")
-    again = files.read(tmp_path / "graph")
-    assert (manifest["budget"], again.budget, again.closed) == (BUDGET, BUDGET, True)
-    for name in FIELDS:
-        assert np.array_equal(getattr(again, name), getattr(bounded, name)), name

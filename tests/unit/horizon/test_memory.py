@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import horizon as slow
 
-from recommit.horizon import Confidence, Fixed, Plans, WithMemory
+from recommit.horizon import Confidence, Plans, WithMemory
 
 ALLOWED = (1, 2, 4, 8)
 #: Looks at a batch: which episodes are still there, and what each of them sees.
@@ -51,11 +49,3 @@ def test_a_planted_defect_is_noticed():
     looks, rule = [{0: 1}, {0: 2}, {0: 1}], Confidence(0.5, depths=ALLOWED)
     assert played(WithMemory(rule), looks) == expected(rule, looks)
     assert played(WithMemory(rule), looks) != expected(rule, looks, defect=True)
-
-
-def test_keys_may_be_bytes_of_observations():
-    rule = WithMemory(Fixed(2, depths=(1, 2)))
-    states = np.array([[1, 0], [1, 1], [1, 0]], np.uint8)
-    choose = partial(rule.choose, episodes=np.zeros(3, int))
-    assert choose(Plans(np.zeros((3, 2), int), keys=states)).tolist() == [2, 2, 1], "the last one is back"
-    assert choose(Plans(np.zeros((3, 2), int), keys=states.T.copy().T)).tolist() == [2, 1, 1]

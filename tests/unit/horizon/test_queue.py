@@ -103,25 +103,6 @@ def test_a_defective_queue_is_caught(defective):
         check_all(episodes)
 
 
-def test_what_is_left_of_the_last_plan_is_previous():
-    seen = []
-
-    class Sees(horizon.Fixed):
-        def propose(self, plans):
-            seen.append(plans.previous)
-            return super().propose(plans)
-
-    queue = horizon.Queue(Sees(2), 2)
-    for _ in range(2):
-        queue.act(lambda rows: horizon.Plans(np.array([[0, 1, 2, 3], [4, 5, 6, 7]])[rows]))
-    queue.reset([0])
-    queue.act(lambda rows: horizon.Plans(np.array([[8, 8, 8, 8], [9, 9, 9, 9]])[rows]))
-    first, second = seen
-    assert first.remaining.tolist() == [0, 0]
-    assert second.remaining.tolist() == [0, 2]
-    assert second.actions[1, :2].tolist() == [6, 7]
-
-
 def test_a_memory_belongs_to_episodes():
     queue = horizon.Queue(horizon.WithMemory(horizon.Fixed(2, depths=(1, 2))), 2)
 
@@ -147,18 +128,6 @@ def test_a_dropped_queue_looks_again_in_the_same_episode():
     queue.drop()
     assert queue.act(look).tolist() == [1]
     assert [(each.episode, each.t, each.k) for each in queue.decisions] == [(0, 0, 0), (0, 1, 1)]
-
-
-def test_a_look_that_fails_changes_nothing():
-    queue = horizon.Queue(horizon.Fixed(2), 2)
-
-    def look(_rows):
-        raise ConnectionError
-
-    with pytest.raises(ConnectionError):
-        queue.act(look)
-    assert queue.t.tolist() == [0, 0]
-    assert queue.decisions == []
 
 
 def test_the_plans_of_decisions_are_there_for_thresholds():

@@ -18,14 +18,14 @@ from safetensors.torch import load_file, save_file
 from tests.refusals import refused
 
 import recommit
-from recommit.policy.backbones.backbone import find_backbone, load_backbone
-from recommit.policy.backbones.random_init import INDEX, Shape, make_backbone
+from recommit.policy.backbones.backbone import INDEX, find_backbone, load_backbone
+from recommit.policy.backbones.random_init import Shape, make_backbone
 from recommit.policy.card import upload
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.reference import ReferencePolicy
 
 CONFIG = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
-FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
+FAMILIES = ("tiny", "tiny-qwen3-vl")
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -56,15 +56,6 @@ def test_all_of_a_sharded_backbone_is_read_by_its_index(sharded):
     kept = [tensor for name, tensor in published.items() if not name.endswith("lm_head.weight")]
     assert len(published) - len(kept) <= 1
     assert digests(load_backbone(sharded, dtype=torch.bfloat16).frozen_state().values()) == digests(kept)
-
-
-def test_shards_hold_the_same_numbers_whatever_their_size(tmp_path):
-    one, many = (everything(make_backbone(tmp_path / str(s), "tiny", shard=s)) for s in (10**9, 50_000))
-    assert one.keys() == many.keys()
-    assert all(torch.equal(one[name], many[name]) for name in one)
-    other = everything(make_backbone(tmp_path / "other", "tiny", seed=1, shard=10**9))
-    drawn = [name for name in one if one[name].ndim > 1]
-    assert not any(torch.equal(one[name], other[name]) for name in drawn)
 
 
 def test_a_checkpoint_without_a_tensor_is_refused(sharded, tmp_path):

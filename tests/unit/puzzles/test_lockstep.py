@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.reference.ice import IceTwin
-from tests.reference.simulate import SlidingTwin, SokobanTwin, Twin
+from tests.reference.simulate import TWINS, Twin
 
 import recommit
 
-TWINS = {"sliding": SlidingTwin, "sokoban": SokobanTwin, "ice": IceTwin}
 SLIDING = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (4, 4), (5, 5)]
 SOKOBAN = [((6, 6), 1), ((7, 9), 2), ((10, 10), 4), ((12, 5), 2)]
 OPEN = [(1, 1), (1, 7), (3, 5), (4, 4), (9, 2), (6, 11), (1, 64), (16, 16)]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from tests.reference import sliding as reference
 
 import recommit
 
-SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4)]
+SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4), pytest.param((3, 3), marks=pytest.mark.nightly)]
+#: Too few bytes for the complete table of 3x3, enough for the search that takes its place.
+SEARCH_ONLY = recommit.Limits(bytes=1_060_000)
 
 
 def grids(boards: list[reference.Board], rows: int, cols: int) -> np.ndarray:
     return np.array(boards, np.uint8).reshape(-1, rows, cols)
 
 
-@pytest.fixture(scope="module", params=SHAPES, ids=lambda shape: f"{shape[0]}x{shape[1]}")
+@pytest.fixture(scope="module", params=SHAPES, ids=str)
 def known(request: pytest.FixtureRequest) -> tuple[int, int, dict[reference.Board, int]]:
     rows, cols = request.param
     return rows, cols, reference.distances(rows, cols)
@@ -28,10 +32,14 @@ def near() -> dict[reference.Board, int]:
 
 
 def test_every_distance(known: tuple[int, int, dict[reference.Board, int]]) -> None:
+    """By table and, where there is one beside the table, by search; of boards without a way to the goal, too."""
     rows, cols, table = known
-    found = recommit.Sliding(rows, cols).distance(grids(list(table), rows, cols))
-    assert found.dtype == np.int32
-    assert found.tolist() == list(table.values())
+    boards = list(permutations(range(rows * cols)))
+    expected = [table.get(board, recommit.UNSOLVABLE) for board in boards]
+    for limits in (recommit.Limits(), SEARCH_ONLY) if (rows, cols) == (3, 3) else (recommit.Limits(),):
+        found = recommit.Sliding(rows, cols).distance(grids(boards, rows, cols), limits)
+        assert found.dtype == np.int32
+        assert found.tolist() == expected
     sizes = recommit._core.sliding.layer_sizes(rows, cols)
     assert sizes == np.bincount(list(table.values())).tolist()
 

@@ -150,11 +150,3 @@ def evaluations(tmp_path_factory):
     """By task; not to be changed."""
     root = tmp_path_factory.mktemp("evaluations")
     return {task: write(root / task, task) for task in ("sliding", "sokoban")}
-
-
-@pytest.fixture
-def unpainted(monkeypatch):
-    """Figures are drawn, but not painted, which takes most of a page's time."""
-    from recommit.report import plotting
-
-    monkeypatch.setattr(plotting, "content", lambda *_: b"")

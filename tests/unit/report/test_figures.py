@@ -68,7 +68,6 @@ def test_bars_are_the_shares_of_the_depths(folder):
         for bars in axes.containers:
             heights += [bar.get_height() for bar in bars]
         assert heights == pytest.approx(100.0 * (one.total > 0))
-    assert figures.depth_means(counts).rows
 
 
 def test_a_figure_is_the_same_bytes_in_every_process_and_knows_no_date(evaluations):

@@ -10,9 +10,8 @@ import pytest
 from tests.refusals import refused
 
 from recommit.evaluate.agent_names import with_augmentations
-from recommit.report import reading, sections
-from recommit.report.agents import agents_of
-from recommit.report.reading import PARTS, Folder
+from recommit.report import reading
+from recommit.report.reading import PARTS, Folder, agents_of
 from recommit.storage import errors
 
 
@@ -96,8 +95,6 @@ def test_the_best_fixed_depth_is_none_of_another_seed_nor_sampled(copy, own, new
 def test_what_is_refused(evaluations, tmp_path):
     """What is damaged or not there; and an agent whose name leads to a file of another folder."""
     damaged = {"summary.json": ("[]", "{", "[{}]"), "plan.json": ("[]", '{"agents": []}')}
-    short = {"title": "x", "tables": [{"name": "a", "title": "b", "grids": [], "notes": [3]}]}
-    damaged["tables.json"] = (json.dumps(short), '{"title": "x", "tables": [{"name": 3}]}')
     rows = []
     for number, (name, content) in enumerate((n, c) for n in (*PARTS, *damaged) for c in damaged.get(n, (None,))):
         copy = shutil.copytree(evaluations["sliding"], tmp_path / str(number))
@@ -105,7 +102,7 @@ def test_what_is_refused(evaluations, tmp_path):
             (copy / name).unlink()
         else:
             (copy / name).write_text(content)
-        read = lambda copy=copy: sections.paper(Folder(copy))
+        read = lambda copy=copy: Folder(copy)
         rows.append((read, name if content else "eval: expected the folder of a finished evaluation"))
     refused(rows)
 

@@ -8,8 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from recommit.runs import rank_watchdog
-from recommit.runs.progress import Interrupt
+from recommit.runs.progress import Interrupt, hold_tether
 from recommit.storage import verified
 from recommit.storage.files import Files
 
@@ -27,7 +26,7 @@ def gone(pid: Path) -> bool:
 
 def main(mode: str, folder: Path) -> int:
     if mode != "deaf":
-        rank_watchdog.hold_tether()
+        hold_tether()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pid").write_text(str(os.getpid()))
     if mode == "fails":

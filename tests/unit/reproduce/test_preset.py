@@ -86,11 +86,11 @@ REFUSED = {
     f"{RL} --launcher 'ssh evil'": "launcher: expected no such flag",
     "graph score graph --rule mine.py --run-code --out scores": "rule: expected no such flag",
     "graph score graph --run-code --out scores": "run_code: expected no such flag",
-    "graph show graph --push me/graph --send": "expected a command of data build, ",
+    "graph show graph": "expected a command of data build, ",
     "zero-shot --model m --base-url http://evil --out zs": "expected a command of data build, ",
     "sweep --env Evil-v0 --policy evil.py:make --out sweep": "expected a command of data build, ",
     "train all --recipe laptop-sliding --init sft --out family": "expected a command of data build, ",
-    "data export data --push me/data --send": "expected a command of data build, ",
+    "data show data": "expected a command of data build, ",
     f"{BUILD} --engine ray": "engine: expected no such flag",
     # places
     f"{SFT.replace('data data', 'data /etc')}": "data: expected a path inside the folder of the preset, got '/etc'",

@@ -19,7 +19,7 @@ from recommit.reproduce import launch
 from recommit.reproduce import run as jobs
 from recommit.reproduce.options import ReproduceOptions
 from recommit.reproduce.run import FAILED, INTERRUPTED, Job
-from recommit.runs.progress import last_agent, last_step
+from recommit.runs.progress import last_line
 
 RANK = Path(__file__).parent / "one_rank.py"
 #: A fleet whose launcher is left out: one process of Python per job.
@@ -157,19 +157,19 @@ def test_a_rank_that_does_not_listen_is_seen_to_live_on(tmp_path):
     until((tmp_path / "deaf" / "timing.jsonl").exists, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    before = last_step(tmp_path / "deaf")
-    until(lambda: last_step(tmp_path / "deaf") > before + 100)
+    steps = lambda: (tmp_path / "deaf" / "timing.jsonl").read_text().count("\n")
+    before = steps()
+    until(lambda: steps() > before + 100)
     os.kill(int((tmp_path / "deaf" / "pid").read_text()), signal.SIGKILL)
 
 
-def test_what_is_done_is_read_from_what_was_written(tmp_path):
-    (tmp_path / "timing.jsonl").write_text('{"step": 10}\n{"step": 20}\n{"st')
-    assert (last_step(tmp_path), last_step(tmp_path / "nobody")) == (20, 0)
+def test_a_running_job_says_what_its_log_said_last(tmp_path):
     log = tmp_path / "eval.log"
+    assert last_line(log) == ""
     log.write_text("$ torchrun\n9/9 adaptive: 1.5 s\n$ torchrun\n")
-    assert last_agent(log) == (0, 0), "what an earlier start said"
+    assert last_line(log) == "", "what an earlier start said"
     log.write_text(log.read_text() + "1/115 adaptive: 1.5 s\n2/115 fixed-1@init: 0.7 s\n3/115 fix")
-    assert last_agent(log) == (2, 115)
+    assert last_line(log) == "2/115 fixed-1@init: 0.7 s"
 
 
 WRITER = r"""

@@ -1,8 +1,12 @@
-"""Queries over long rows, against plain Python."""
+"""Queries over long rows, against plain Python; and a table in four forms, of which each escapes for itself."""
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import fields
+from html.parser import HTMLParser
+from math import inf
 
 import numpy as np
 import pytest
@@ -12,8 +16,19 @@ from tests.refusals import refused
 
 from recommit.results import intervals
 from recommit.results.intervals import Interval
-from recommit.results.pareto import pareto
-from recommit.results.table import Results, best, deepest_within
+from recommit.results.table import (
+    Grid,
+    Results,
+    best,
+    csv_text,
+    deepest_within,
+    ends,
+    figure,
+    number,
+    pareto,
+    spread,
+    undominated,
+)
 
 POINTS = st.dictionaries(st.integers(0, 30), st.tuples(st.integers(0, 5), st.integers(0, 5)))
 
@@ -40,10 +55,10 @@ def test_queries_do_not_depend_on_the_order_of_rows(seed, random):
     order = np.array(random.sample(range(len(rows)), len(rows)))
     mixed = chosen(rows, order)
     for column in ("solved", "actions"):
-        for number, own in enumerate((0, 1)):
+        for place_of_seed, own in enumerate((0, 1)):
             for place in range(6):
                 mine = (rows.agent == "a") & (rows.seed == own) & (rows.instance == place)
-                value = mixed.values("a", 5, column)[number, place]
+                value = mixed.values("a", 5, column)[place_of_seed, place]
                 assert value == pytest.approx(rows.measured[column][mine].mean())
         found, again = (each.difference("a", "b", 5, column) for each in (rows, mixed))
         assert vars(again) == pytest.approx(vars(found))
@@ -87,3 +102,66 @@ def test_the_deepest_depth_needs_an_interval_above_the_margin():
     assert deepest_within(few) == 7, "9 is not significantly worse than 7, and may be as bad as you like"
     assert deepest_within({**few, 12: Interval(-0.01, -0.04, 0.02, 0.5)}) == 12
     assert deepest_within({9: few[9]}) is None
+
+
+def test_depths_that_nothing_dominates_by_hand():
+    assert undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
+    assert undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"
+
+
+WORDS = st.text(max_size=12)
+GRIDS = st.integers(1, 4).flatmap(
+    lambda n: st.tuples(st.lists(WORDS, min_size=n, max_size=n), st.lists(st.lists(WORDS, min_size=n, max_size=n)))
+)
+
+
+class Reader(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.cells = [], 0
+
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002
+        self.tags.append(tag)
+
+
+@given(GRIDS)
+def test_any_words_stay_in_their_cells(grid):
+    head, rows = grid
+    made = Grid.of(head, rows)
+    lines = made.markdown().split("\n")
+    assert len(lines) == 2 + len(rows)
+    assert len({len(line) for line in lines}) == 1
+    reader = Reader()
+    reader.feed(made.html("label"))
+    cells = [tag for tag in reader.tags if tag in ("th", "td")]
+    assert len(cells) == len(head) * (1 + len(rows))
+    assert {*reader.tags} <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    read = list(csv.reader(io.StringIO(made.csv(), newline="")))
+    assert len(read) == 1 + len(rows)
+    assert not any(
+        c.startswith(("=", "@", "\t")) or (c[:1] in ("+", "-") and c[1:2].isalpha()) for r in read for c in r
+    )
+
+
+def test_figures():
+    found = Interval(-0.0001, -0.02, 0.03, 0.5)
+    assert spread(found, 1, 100, sign=True) == "+0.0 (-2.0 .. +3.0)"
+    assert spread(Interval(2.0, -inf, inf)) == "2.0", "one instance has no interval"
+    assert [spread(None), number(None), ends(None, None)] == ["-", "-", ""]
+    row = {"gain": 0.5, "gain_low": 0.4, "gain_high": 0.61, "value": None}
+    assert [figure(row, "gain", 2), figure(row, "value"), figure(row, "x")] == ["0.50 (0.40 .. 0.61)", "-", "-"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"), [("=1+1", "'=1+1"), ("-2.5", "-2.5"), ("+1 =cmd", "'+1 =cmd"), (0.1, "0.1")]
+)
+def test_a_spreadsheet_computes_nothing(given, wanted):
+    assert csv_text(["a"], [[given]]) == f"a\n{wanted}\n"
+
+
+def test_pages_have_a_minus_and_a_dash():
+    text = Grid.of("a | b", [["x-1", "-1.5 (-2.0 .. -1.0)"], ["<b>", "-"]]).html("l")
+    assert "x-1" in text
+    assert "\u22121.5 (\u22122.0 .. \u22121.0)" in text
+    assert "&lt;b&gt;" in text
+    assert "\u2013" in text

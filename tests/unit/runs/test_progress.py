@@ -26,7 +26,7 @@ def test_the_first_ctrl_c_asks_and_the_second_ends():
 
 def test_progress_says_where_it_is(capsys):
     progress = Progress(10, 0, pause=0.0)
-    progress.show(5, 1234.5, 9999.0, 0.25)
+    progress.show(5, 1234.5, 0.25)
     progress.say("a line")
     Progress(10, 0, quiet=True).say("nothing")
     said = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What goes to a hub, to a folder in its place, and nowhere unless that is asked for."""
+"""What goes to a hub, or to a folder in its place."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def upload(tmp_path):
 
 
 def test_a_folder_stands_in_for_a_hub(upload, tmp_path):
-    assert str(tmp_path / "hub" / "datasets" / "me" / "set") in hub.push(upload, tmp_path / "hub", False)
     place = tmp_path / "hub" / "datasets" / "me" / "set"
+    assert upload.copy(tmp_path / "hub") == place
     assert {path.name for path in place.rglob("*") if path.is_file()} == {"a.parquet", "README.md"}
     assert (place / "README.md").read_text() == "new"
     assert (place / "data" / "a.parquet").read_bytes() == b"rows"
 
 
-def test_nothing_is_sent_unless_asked(upload, monkeypatch):
+def test_what_is_sent(upload, monkeypatch):
     sent = []
 
     class Hub:
@@ -42,9 +42,7 @@ def test_nothing_is_sent_unless_asked(upload, monkeypatch):
 
     client = types.SimpleNamespace(HfApi=Hub, CommitOperationAdd=lambda *pair: pair)
     monkeypatch.setitem(sys.modules, "huggingface_hub", client)
-    assert hub.push(upload, None, False).startswith("nothing sent: me/set would get 2 files of 7 bytes")
-    assert sent == []
-    assert hub.push(upload, None, True) == "sent to address"
+    assert upload.send() == "address"
     assert sent == [("me/set", True), ("me/set", ["README.md", "data/a.parquet"])]
 
 
@@ -53,7 +51,6 @@ def test_other_names_and_links_are_refused_and_nothing_is_written_through_one(up
     (victim := tmp_path / "victim").mkdir()
     names = ["set", "me/", "../set", "me/a/b", "me/..", "me/a b"]
     rows = [(lambda n=n: hub.Upload(n, "model", tmp_path, {}), "repo: expected owner/name, got") for n in names]
-    rows.append((lambda: hub.push(upload, tmp_path, True), "hub: expected a local folder or --send, got both"))
     for number, name in enumerate(["datasets", "datasets/me", "datasets/me/set", "datasets/me/set/data"]):
         place = tmp_path / str(number)
         (place / name).parent.mkdir(parents=True)
@@ -63,7 +60,7 @@ def test_other_names_and_links_are_refused_and_nothing_is_written_through_one(up
     assert not list(victim.iterdir())
     for name in ("b.parquet", "data/b", ".hidden"):
         (upload.folder / name).symlink_to(tmp_path / "id_rsa")
-        refused([(lambda: hub.push(upload, tmp_path / "hub", False), f"got a link: {upload.folder / name}")])
+        refused([(lambda: upload.copy(tmp_path / "hub"), f"got a link: {upload.folder / name}")])
         (upload.folder / name).unlink()
     assert not (tmp_path / "hub").exists()
 

@@ -42,7 +42,7 @@ def test_folders_of_a_data_set_a_run_and_an_evaluation(tmp_path, mine):
     from recommit.evaluate.store import EvaluationStore
     from recommit.runs.directory import RunDirectory
 
-    for name in ("checkpoints", "tensorboard", "wandb", "profile"):
+    for name in ("checkpoints", "tensorboard", "wandb"):
         with linked(tmp_path / f"run with {name}" / name, mine), RunDirectory(tmp_path / f"run with {name}"):
             pytest.fail("opened")
     with linked(tmp_path / "eval" / "decisions", mine), EvaluationStore(tmp_path / "eval"):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 from tests.refusals import refused
+from tests.waiting import until
 
 from recommit.data.shards import ShardJournal
 from recommit.puzzles.levels import write_levels
@@ -76,6 +79,32 @@ def test_files_are_replaced_and_links_not_followed(path):
         assert not path.is_symlink()
         assert path.read_bytes() == b"new"
     assert sorted(p.name for p in path.parent.iterdir() if p.name.endswith(".tmp")) == []
+
+
+@pytest.mark.parametrize("name", ["link", "dangling"])
+def test_a_writer_that_follows_links_is_noticed(name, tmp_path, monkeypatch):
+    IN_THE_WAY[name](tmp_path / "file")
+    monkeypatch.setattr(data_files.Files, "rename", lambda _, source, target: shutil.copyfile(source, target))
+    with pytest.raises(AssertionError):
+        test_files_are_replaced_and_links_not_followed(tmp_path / "file")
+
+
+def test_a_reader_that_waits_for_a_pipe_is_noticed(tmp_path, monkeypatch):
+    """Until the other end opens, which it cannot where no reader waits."""
+    os.mkfifo(tmp_path / "file")
+    monkeypatch.setattr(safe_open, "_regular", lambda path, _flags: os.open(path, os.O_RDONLY))
+    reader = threading.Thread(target=safe_open.content, args=(tmp_path / "file",))
+    reader.start()
+    until(lambda: _opens(tmp_path / "file"))
+    reader.join()
+
+
+def _opens(path):
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
 
 
 def test_no_device_is_replaced_and_no_link_among_them(tmp_path, monkeypatch):

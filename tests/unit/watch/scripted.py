@@ -20,18 +20,15 @@ class ScriptedMatch:
 
     def __init__(self, budget: int = 4) -> None:
         self.about = About(HOSTILE, "0" * 64, "sokoban", (1, 2, 4, 8), budget, "solved", "recommit play --agent x")
-        #: What was asked of it: observations left, and depth.
-        self.asked: list[tuple[int, int]] = []
 
     def level(self, number: int) -> Level:
         if number > 1:
             raise LookupError("there are two levels")
         return of_state("sokoban", parse_levels(LEVEL)[0], f"level {number} {HOSTILE}")
 
-    def episode(self, level: Level, left: int, depth: int) -> Played:
-        self.asked.append((left, depth))
+    def episode(self, level: Level, depth: int) -> Played:
         task, here, rows, distances = level.task, level.state, [], [self._far(level.state, level)]
-        while len(rows) < left and not task.is_solved(here):
+        while len(rows) < self.about.budget and not task.is_solved(here):
             h = depth or 1
             outcome = task.execute(here[None], np.full((1, 8), RIGHT, np.uint8), np.array([h], np.int32))
             cost = COSTLY if not rows and not depth else (0.0, h, -1)

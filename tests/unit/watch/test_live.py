@@ -68,7 +68,7 @@ def test_regrets_are_those_of_every_depth_tried_out(match: PolicyMatch, depth: i
     costly = 0
     for number in range(4):
         start = level(number)
-        played = match.episode(start, BUDGET, depth)
+        played = match.episode(start, depth)
         boards = ends(start, played)
         assert list(played.distances) == TASK.distance(np.stack(boards)).tolist()
         assert played.solved == bool(TASK.is_solved(boards[-1]))
@@ -82,28 +82,20 @@ def test_regrets_are_those_of_every_depth_tried_out(match: PolicyMatch, depth: i
     assert costly
 
 
-def test_a_policy_goes_on_with_fewer_observations(match: PolicyMatch) -> None:
-    start = level(0)
-    whole = match.episode(start, BUDGET, 2)
-    there = of_state("sliding", ends(start, whole)[1], "")
-    rest = match.episode(there, BUDGET - 1, 2)
-    assert rest.commitments == whole.commitments[1:]
-
-
 def test_where_too_much_would_have_to_be_planned_there_is_no_regret(
     match: PolicyMatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "CAP", 1)
-    played = match.episode(level(0), BUDGET, 0)
+    played = match.episode(level(0), 0)
     assert {one.regret for one in played.commitments} == {None}
     assert "r" not in played.packed()
 
 
 def test_a_graph_that_has_grown_large_is_begun_anew(match: PolicyMatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = match.episode(level(0), BUDGET, 0)
+    first = match.episode(level(0), 0)
     graph = match._graph
-    assert match.episode(level(0), BUDGET, 0) == first
+    assert match.episode(level(0), 0) == first
     assert match._graph is graph
     monkeypatch.setattr(live, "KEPT", 1)
-    assert match.episode(level(0), BUDGET, 0) == first
+    assert match.episode(level(0), 0) == first
     assert match._graph is not graph

@@ -8,12 +8,11 @@ import pytest
 from tests.refusals import refused
 from tests.unit.watch.scripted import ScriptedMatch
 
-from recommit.cli.keys import parsed
 from recommit.prices import Prices
 from recommit.watch import match as match_of
 from recommit.watch.match import Played
 from recommit.watch.recorded import RecordedMatch, record, text
-from recommit.watch.terminal import DEAD, MatchGame
+from recommit.watch.terminal import MatchGame, parsed
 
 
 def pressed(game: MatchGame, *keys: str) -> str:
@@ -47,47 +46,6 @@ def test_the_fixed_depth_is_chosen_with_a_digit() -> None:
     assert pressed(game, "9", "0") == game.screen()
 
 
-def test_moves_by_hand_and_the_policy_goes_on_with_what_is_left() -> None:
-    game = MatchGame(match := ScriptedMatch())
-    by_hand = pressed(game, "on", "up", "up")
-    assert "by hand: 1 actions" in by_hand, "a wall stops, and is no action"
-    assert "distance 2; 3 observations left" in by_hand
-    assert "by hand: 2 actions" in pressed(game, "down")
-    asked = len(match.asked)
-    went_on = pressed(game, "go")
-    assert match.asked[asked:] == [(3, 0)]
-    assert "observation 2: commits to 1" in went_on
-    assert "solved after 2 observations, 2 actions  solved" in pressed(game, "on", "on")
-
-
-def test_a_deadlock_is_said_at_once() -> None:
-    game = MatchGame(ScriptedMatch())
-    screen = pressed(game, "down", "right", "up")
-    assert "distance out of reach; 4 observations left" in screen
-    assert DEAD in screen
-    assert DEAD in pressed(game, "on"), "the policy observes it, and goes on in vain"
-    assert "distance out of reach to out of reach" in game.screen()
-
-
-def test_back_from_moves_by_hand_is_back_to_what_was_played() -> None:
-    game = MatchGame(ScriptedMatch())
-    start = game.screen()
-    assert "by hand" in pressed(game, "down")
-    assert pressed(game, "restart") == start
-
-
-def test_what_is_solved_by_hand_is_solved() -> None:
-    screen = pressed(game := MatchGame(ScriptedMatch()), "right", "right")
-    assert "solved by hand" in screen
-    assert pressed(game, "left") == screen
-    assert "solved after 0 observations" in pressed(game, "go")
-
-
-def test_without_observations_nobody_goes_on() -> None:
-    game = MatchGame(ScriptedMatch(budget=1))
-    assert "no observations are left of 1" in pressed(game, "on", "up", "go")
-
-
 def test_after_the_last_level_the_match_goes_on() -> None:
     game = MatchGame(ScriptedMatch())
     assert "level 1" in pressed(game, "next")
@@ -97,14 +55,10 @@ def test_after_the_last_level_the_match_goes_on() -> None:
     assert game.over
 
 
-def test_keys_of_a_match() -> None:
-    assert parsed(" 8bg\r") == (["on", "8", "back", "go", "on"], "")
-
-
 def test_packed_episodes_are_the_same_again() -> None:
     match = ScriptedMatch()
     for depth in (0, 4):
-        played = match.episode(match.level(0), 4, depth)
+        played = match.episode(match.level(0), depth)
         assert Played.unpacked(json.loads(json.dumps(played.packed())), 4) == played
     whole = Played(tuple(match_of.Commitment(1, 1, (3,) * 8, (255,)) for _ in range(2)), (2, 1, 0), True)
     assert Played.unpacked(whole.packed(), 1) == whole, "regrets that nobody worked out"
@@ -116,20 +70,8 @@ def test_a_recording_plays_its_levels_and_no_other_state() -> None:
     assert again.about == match.about
     level = again.level(0)
     for depth in (0, 1, 8):
-        assert again.episode(level, 4, depth) == match.episode(level, 4, depth)
-    elsewhere = match_of.of_state("sokoban", level.task.step(level.state[None], [0])[0], "")
-    refused(
-        [
-            (lambda: again.episode(level, 3, 0), "from their start alone; recommit play --agent"),
-            (lambda: again.episode(elsewhere, 4, 0), "from their start alone"),
-            (lambda: again.level(1), "levels 0 to 0"),
-        ],
-        ValueError,
-        LookupError,
-    )
-    screen = pressed(MatchGame(again), "down", "go")
-    assert "from their start alone" in screen
-    assert "by hand: 1 actions" in screen
+        assert again.episode(level, depth) == match.episode(level, depth)
+    refused([(lambda: again.level(1), "levels 0 to 0")], LookupError)
 
 
 def test_prices_in_words() -> None:
@@ -141,7 +83,7 @@ def test_prices_in_words() -> None:
 @pytest.mark.parametrize(
     ("typed", "words", "rest"),
     [
-        ("\x1b[A\x1bOBdl", ["up", "down", "right", "right"], ""),
+        ("\x1b[C\x1bOD 8b\r", ["on", "back", "on", "8", "back", "on"], ""),
         ("nr\x1b[", ["next", "restart"], "\x1b["),
         ("\x1b[5zQ", ["quit"], ""),
         ("\x1b[1;5C\x1b[1;2An\x1b[1;", ["next"], "\x1b[1;"),

@@ -8,11 +8,9 @@ from tests.unit.zero_shot import servers
 from tests.waiting import HANG
 
 from recommit.zero_shot import client, transport
-from recommit.zero_shot.client import Client, Server
-from recommit.zero_shot.ledger import Ledger
+from recommit.zero_shot.client import Client, Ledger, Server
 from recommit.zero_shot.options import ENDPOINTS, ZeroShotOptions
-from recommit.zero_shot.secret import Key
-from recommit.zero_shot.transport import Address
+from recommit.zero_shot.transport import Address, Key
 
 CANARY = "sk-canary-9f8e7d6c5b4a3210"
 #: A time limit for servers that never end an answer: it begins once the question is sent, on however slow a machine.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from recommit.zero_shot import client
-from recommit.zero_shot.player import Episode, ModelPlayer
+from recommit.zero_shot.runner import Episode, ModelPlayer
 
 
 class Kept(list[dict[str, Any]]):
@@ -32,10 +32,10 @@ class LateJournal(ModelPlayer):
 def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
     from called import zero_shot  # beside this script
 
-    from recommit.zero_shot import player
+    from recommit.zero_shot import runner
 
     if mode == "late":
-        player.ModelPlayer = LateJournal  # type: ignore[misc]
+        runner.ModelPlayer = LateJournal  # type: ignore[misc]
     client.FIRST_PAUSE = 0.01
     if mode == "cli":
         return through_the_command_line(folder, url, instances, workers)

@@ -1,22 +1,26 @@
-"""One question to a server: what is sent, when it is asked again, and what it may cost."""
+"""One question to a server: what is sent, what its reply says, when it is asked again, and what it may cost."""
 
 from __future__ import annotations
 
+import base64
+import json
 import socket
+from pathlib import Path
 
 import httpx2
+import numpy as np
 import pytest
 from tests.refusals import refused
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
-from tests.waiting import HANG
 
-from recommit.zero_shot import transport
+from recommit.zero_shot import client
+from recommit.zero_shot.client import GaveUp, StopRequested
 from recommit.zero_shot.game import Observation
-from recommit.zero_shot.ledger import GaveUp, StopRequested
-from recommit.zero_shot.secret import Key
-from recommit.zero_shot.transport import LONGEST_WAIT, retry_after
+from recommit.zero_shot.options import ENDPOINTS, MODELS, ZeroShotOptions
+from recommit.zero_shot.transport import LONGEST_WAIT, Address, retry_after
 
+SHOWN = Observation("rules", "which?", 1, np.zeros((4, 4, 3), np.uint8))
 QUESTION, PLACE = Observation("rules", "which?", 1), {"instance": "task/0", "decision": 0}
 
 
@@ -29,7 +33,7 @@ def test_an_answer(endpoint, limit, serve, client_of):
     server = serve()
     said, took = client_of(server.url, endpoint=endpoint, extra='{"reasoning_effort": "low"}').ask(QUESTION, PLACE)
     assert said.text == chat()["choices"][0]["message"]["content"]
-    assert (took["number"], took["charged"], took["attempts"]) == (1, (100, 20), 1)
+    assert (took["charged"], took["attempts"]) == ((100, 20), 1)
     request = server.seen[0]
     assert request.line == "POST /v1/chat/completions HTTP/1.1"
     assert request.headers["authorization"] == f"Bearer {CANARY}"
@@ -66,10 +70,7 @@ def test_retry_after_is_honoured(pause, serve, client_of):
         (None, 0),
         ("9" * 400, LONGEST_WAIT),
         ("\u0665", 0),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_WAIT),
-        ("Mon, 99 Foo 2026", 0),
-        ("Thu, 01 Jan 99999 00:00:00 GMT", 0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 0),
     ],
 )
 def test_retry_after_in_any_form(value, seconds):
@@ -147,16 +148,6 @@ def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
     gives_up(client_of(server.url, timeout=SHORT, retries=0), "timeout", Observation("", "x" * 30_000_000, 1))
 
 
-def test_errors_carry_no_trace_of_the_exchange(serve, monkeypatch):
-    address = transport.Address.parse(serve(hang_up()).url)
-    monkeypatch.setattr(transport, "SECONDS", HANG)
-    with pytest.raises(transport.Broken) as caught:
-        transport.post(address, Key(CANARY, "CANARY"), b"{}")
-    assert caught.value.__context__ is None
-    assert caught.value.__cause__ is None
-    assert caught.value.sent
-
-
 def test_headers_are_not_logged_where_everything_is(serve, client_of, caplog):
     """The library would log them, the key that a server put there too."""
     caplog.set_level("DEBUG")
@@ -166,3 +157,117 @@ def test_headers_are_not_logged_where_everything_is(serve, client_of, caplog):
     with httpx2.Client(trust_env=False) as other_code:
         other_code.post(server.url)
     assert CANARY in caplog.text
+
+
+def find(model, endpoint=None):
+    return ZeroShotOptions(model, Path("unused"), endpoint=endpoint).server
+
+
+def test_the_models_of_the_paper_are_ready():
+    assert len(MODELS) == 10
+    for model in MODELS:
+        Address.parse(find(model).base)
+    assert find("gpt-5.5-2026-04-23").answer_tokens > ENDPOINTS["openai"].answer_tokens
+    # At another place than its own, nothing is known about a model.
+    assert find("gpt-5.5-2026-04-23", "custom") == ENDPOINTS["custom"]
+
+
+def test_bodies():
+    written = client.write("tiny", SHOWN, {"max_tokens": 5, "temperature": 0.7})
+    assert written == client.write("tiny", SHOWN, {"temperature": 0.7, "max_tokens": 5})
+    picture = {"url": f"data:image/png;base64,{base64.b64encode(SHOWN.png).decode()}"}
+    parts = [{"type": "image_url", "image_url": picture}, {"type": "text", "text": "which?"}]
+    assert json.loads(written) == {
+        "model": "tiny",
+        "temperature": 0.7,
+        "max_tokens": 5,
+        "messages": [{"role": "system", "content": "rules"}, {"role": "user", "content": parts}],
+    }
+
+
+def test_answers():
+    def read(**more):
+        return client.read(json.dumps(chat(**more)).encode())
+
+    said = read(text="hello")
+    assert (said.text, said.finish, said.tokens_in, said.tokens_out, said.model) == ("hello", "stop", 100, 20, "tiny")
+    assert read(text=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]).text == "ab"
+    assert read(text=None, refusal="no").refused
+    assert read(finish="content_filter").refused
+    assert read(finish="length").cut_off
+    assert read(usage=None).tokens_in is None
+    assert read(usage=(-1, 10**12)).tokens_out is None
+    assert read(usage=(60_000.0, 2.5)).tokens_in == 60_000
+    zero = read(usage=(0, 0))  # no question has none: such a server does not count, and no cap would be reached
+    assert (zero.tokens_in, zero.tokens_out) == (None, 0)
+    hidden = chat() | {"usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 1015}}
+    assert client.read(json.dumps(hidden).encode()).tokens_out == 1005
+
+
+def test_what_is_no_answer_is_said_to_be_none():
+    bodies = [
+        b"",
+        b"[]",
+        b"\xff\xfe",
+        '{"choices": []}'.encode("utf-16"),
+        b'{"choices": [3]}',
+        b'{"choices": [{"message": "x"}]}',
+        b'{"choices": [{"message": {"content": [{"text": 3}]}}]}',
+        b'{"error": "x", "choices": []}',
+        b'{"a":' * 100_000,
+        b'{"id": ' + b"9" * 100_000 + b"}",
+        b'{"choices": []}{"choices": []}',
+    ]
+    refused([(lambda body=body: client.read(body), "the reply ") for body in bodies], ValueError)
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (b'{"error": {"message": "m", "param": "p", "code": "c"}}', ("m", "c")),
+        (b'[{"error": {"message": "m", "code": 400}}]', ("m", "400")),
+        (b'{"error": "m"}', ("m", "")),
+        (b'{"detail": [{"msg": "m"}]}', ('{"detail": [{"msg": "m"}]}', "")),
+        (b'{"object": "error", "message": "m", "type": "t", "code": null}', ("m", "t")),
+        (b"\xffplain", ("\ufffdplain", "")),
+    ],
+)
+def test_complaints(body, found):
+    assert client.complaint(body) == found
+
+
+def test_addresses_that_are_none():
+    texts = [
+        "file:///etc/passwd",
+        "host",
+        "http://",
+        "http://u:sk-x@host/v1",
+        "http://host/v1?key=sk-x",
+        "http://host:99999",
+        "http://host:0",
+        "http://host/a\r\nX: y",
+        "http://h\u00f6st/",
+        "http://[::1",
+        "http://host\\@other/",
+        "http://host;id",
+        "http://$(id)/v1",
+        "https://--key-from/v1",
+        "http://[::1%25lo]/v1",
+        "",
+    ]
+    refused([(lambda text=text: Address.parse(text), "base_url: expected") for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "local"),
+    [
+        ("https://api.openai.com/v1/", "https://api.openai.com/v1", False),
+        ("http://[::1]:8000", "http://[::1]:8000", True),
+        ("http://localhost", "http://localhost", True),
+        ("http://localhost.evil.example/v1", "http://localhost.evil.example/v1", False),
+        ("http://10.0.0.7:80/v1", "http://10.0.0.7/v1", False),
+    ],
+)
+def test_addresses(text, shown, local):
+    address = Address.parse(text)
+    assert (str(address), address.local) == (shown, local)

@@ -1,4 +1,5 @@
-"""One game against the puzzle's rules in plain Python, and what its decisions gave away against their definition."""
+"""One game against the puzzle's rules in plain Python, and what its decisions gave away against their definition;
+and games by split, which are those of data sets of the same recipe."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ import pytest
 from tests.refusals import refused
 
 import recommit
+from recommit.data import held_out
+from recommit.data.spec import SPLITS
 from recommit.prices import Prices
 from recommit.puzzles.registry import TASKS
-from recommit.puzzles.solutions import UNKNOWN, Limits
-from recommit.zero_shot.game import Game, spl
+from recommit.zero_shot.game import Game, GameSpec, spl
 from recommit.zero_shot.parser import ACTIONS
 
 PUZZLES = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(7, 2), "ice": recommit.Ice(8)}
@@ -22,26 +24,15 @@ PUZZLES = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(7, 2), "i
 HOSTILE = [None, {"up": 1}, ["up"] * 10**5, [["up"]], [None], [10**5000], "{" * 10**6, '{"h":' * 10**5, "\ud800"]
 
 
+SPEC = GameSpec("sliding", (3,), length=(8, 12), count=16)
+
+
 def start(task):
     return PUZZLES[task].generate(1, seed=7).states[0]
 
 
 def game(task="sliding", budget=10, **how):
     return Game(PUZZLES[task], start(task), budget, **how)
-
-
-def test_distances_cost_no_more_than_a_limit():
-    """Of a board that no table knows: nobody claims anything, and the game goes on."""
-    big = recommit.Sliding(5)
-    board = big.generate(1, seed=3, generator="uniform").states[0]
-    played = Game(big, board, 2, limit=Limits(nodes=1000))
-    played.commit(["up"])
-    played.commit(["left"])
-    assert (played.distances, played.optimal()) == ([UNKNOWN] * 3, None)
-    score = played.score()
-    assert (score.lost, score.spl, score.decisions) == (False, 0.0, 2)
-    assert np.isnan(score.regret)
-    assert np.isnan(spl(UNKNOWN, 3, True))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -157,3 +148,41 @@ def test_rows_are_the_state(task):
 def test_solved_starts_are_over():
     played = Game(recommit.Sliding(2), np.array([[1, 2], [3, 0]], np.uint8), 3)
     assert (played.over, played.score().decisions, spl(0, 0, True)) == (True, 0, 0.0)
+
+
+def test_the_test_games_are_those_of_evaluations():
+    drawn = held_out.starts(SPEC.data, "test", 16, ())
+    assert np.array_equal(SPEC.starts("test").states, drawn.states)
+    assert SPEC.ids("test")[0] == f"sliding/3x3:8..12/0/{drawn.number[0]}"
+
+
+def test_splits_share_no_start():
+    seen = {split: {state.tobytes() for state in SPEC.starts(split).states} for split in SPLITS}
+    assert not seen["train"] & seen["test"]
+    assert not seen["validation"] & seen["test"]
+    assert len(seen["test"]) == 16
+
+
+def test_games_begin_where_their_instances_do():
+    assert np.array_equal(SPEC.game("test", 3).state, SPEC.starts("test").states[3])
+    assert SPEC.of_state([[1, 2], [0, 3]]).distance == 1
+
+
+def test_what_makes_no_games_is_refused():
+    rows = [
+        (lambda: GameSpec(task="chess"), "task: expected one of sliding, sokoban, ice, got 'chess'"),
+        (lambda: GameSpec(size=(3, 3, 3)), "size: expected one or two numbers, got 3"),
+        (lambda: GameSpec(budget=65), "budget: expected 1..64, got 65"),
+        (lambda: GameSpec(count=0), "count: expected at least 1, got 0"),
+        (lambda: GameSpec(cell=3), "cell: expected 4..112, got 3"),
+        (lambda: GameSpec(task="ice", moves="tile"), "moves: expected blank, or tile for sliding, got tile for ice"),
+        (lambda: GameSpec(view="sound"), "view: expected one of image, text, got 'sound'"),
+        (lambda: SPEC.starts("dev"), "split: expected one of train, validation, test, got 'dev'"),
+        (lambda: SPEC.game("test", 16), "index: expected 0..15, got 16"),
+        (lambda: SPEC.of_state([1, 2, 3]), "state: expected rows of cells, got 1"),
+        *(
+            (lambda s=s: SPEC.of_state(s), "state: expected ")
+            for s in ([[300]], [[-1]], [[1.5]], [["a"]], [[2**70]], [[]])
+        ),
+    ]
+    refused(rows, ValueError, IndexError)

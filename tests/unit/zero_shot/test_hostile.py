@@ -12,8 +12,8 @@ from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import chat, drip, error, flood, hang_up, reply, silence
 from tests.waiting import HANG, until
 
+from recommit.zero_shot.client import GaveUp, Unusable
 from recommit.zero_shot.game import Observation
-from recommit.zero_shot.ledger import GaveUp, Unusable
 from recommit.zero_shot.transport import LONGEST_WAIT
 
 QUESTION, PLACE = Observation("rules", "which?", 1), {"instance": "task/0", "decision": 0}

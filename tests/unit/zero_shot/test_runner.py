@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.refusals import refused
 from tests.unit.zero_shot.called import zero_shot
-from tests.unit.zero_shot.servers import ACTIONS, answer, chat, error, expert, journal_of, reply
+from tests.unit.zero_shot.servers import ACTIONS, answer, error, expert, journal_of, reply
 
 import recommit
 from recommit.results.intervals import wilson
@@ -184,21 +184,6 @@ def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys)
     assert len(server.seen) == 25
 
 
-@pytest.mark.parametrize("name", runner.SEALED)
-def test_a_finished_run_that_was_changed_is_noticed(serve, tmp_path, capsys, name):
-    """An answer, a figure or a request that nobody gave."""
-    server = serve()
-    assert play(server.url, tmp_path) == 0
-    path = tmp_path / name
-    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
-    assert play(server.url, tmp_path) == 1
-    assert f"{path}: expected what was written there, got other bytes" in capsys.readouterr().err
-    (tmp_path / "DIGESTS").unlink()
-    if name in ("episodes.jsonl", "summary.json"):  # which the journal makes anew
-        assert play(server.url, tmp_path) == 0
-    assert len(server.seen) == 24
-
-
 def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Lock.__init__, "__defaults__", (0.1,))
     url, mine = serve().url, tmp_path / "mine"
@@ -216,25 +201,10 @@ def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
     )
 
 
-def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
-    nasty = "\u2028=cmd|' /C calc'!A0\x1b[31m\x00\ud800<script>\n{}\r\n"
-    server = serve(reply(json.dumps(chat(nasty, id="\x1b]0;x\x07")).encode()))
-    assert play(server.url, tmp_path, instances=1, budget=1, quiet=False) == 0
-    (record,) = read(tmp_path)[0]
-    assert record["text"] == nasty
-    raw = (tmp_path / "decisions.jsonl").read_bytes()
-    assert raw.isascii()
-    assert raw.count(b"\n") == 1
-    assert b"\x1b" not in raw
-    said = capsys.readouterr()
-    assert "\x1b" not in said.out + said.err
-
-
 def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart(tmp_path):
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.zero_shot import summary
     from recommit.zero_shot.options import ZeroShotOptions
-    from recommit.zero_shot.player import Episode
+    from recommit.zero_shot.runner import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 
     recipe = DataSpec("sokoban", (6, 6), (Difficulty((4, 12), 1),), count=1, test=40, disjoint="layouts")
@@ -243,7 +213,7 @@ def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart(tmp_path):
     starts = plan.starts()
     assert 5 < len(set(starts.rooms.tolist())) < 40
     finished = [Episode(i, starts.ids[i], int(starts.length[i]), finished=i != 3) for i in range(40)]
-    row = summary.rows(plan, finished, starts.rooms)[0]
+    row = runner.summary_rows(plan, finished, starts.rooms)[0]
     sizes = np.bincount(np.delete(starts.rooms, 3))
     assert (row["solve_low"], row["solve_high"]) == pytest.approx(wilson(0, 39**2 / (sizes @ sizes)))
-    assert row["solve_high"] > summary.rows(plan, finished)[0]["solve_high"]
+    assert row["solve_high"] > runner.summary_rows(plan, finished)[0]["solve_high"]

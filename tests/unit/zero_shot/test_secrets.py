@@ -8,7 +8,6 @@ import copy
 import os
 import pickle
 import traceback
-from pathlib import Path
 
 import pytest
 from tests.unit.zero_shot.called import zero_shot
@@ -16,10 +15,10 @@ from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, hang_up, reply, silence
 from tests.waiting import HANG, until
 
-from recommit.zero_shot import secret, transport
+from recommit.zero_shot import transport
+from recommit.zero_shot.client import ZeroShotError, clean
 from recommit.zero_shot.game import Observation
-from recommit.zero_shot.ledger import ZeroShotError
-from recommit.zero_shot.secret import HIDDEN, Key, clean
+from recommit.zero_shot.transport import HIDDEN, Key
 
 ECHO = f"your key is {CANARY}, Bearer {CANARY}"
 GOOD = '{"h": 1, "actions": ["up"]} '
@@ -110,37 +109,15 @@ def test_a_key_hides_itself():
             copier(key)
     assert not Key("", "X")
     assert clean(f"\x1b[31m{CANARY}\n" + "x" * 999, key) == "[31m[key] " + "x" * 190 + "..."
+    assert key.redact(f"{CANARY.upper()}{CANARY}, \ud800") == f"{HIDDEN}{HIDDEN}, \ud800"
     # A placeholder of a local server is an ordinary word.
     assert Key("EMPTY", "X").redact("EMPTY") == "EMPTY"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        (f"a {CANARY}, b", f"a {HIDDEN}, b"),
-        (f"{CANARY.upper()}{CANARY}", HIDDEN),
-        ("a canary-9f8e, b", f"a {HIDDEN}, b"),
-        ("a canary, b", "a canary, b"),
-        ("Gr\u00f6\u00dfe \u65e5\u672c \ud800", "Gr\u00f6\u00dfe \u65e5\u672c \ud800"),
-        ("", ""),
-    ],
-)
-def test_only_what_is_shared_with_the_key_is_hidden(text, shown):
-    assert Key(CANARY, "CANARY").redact(text) == shown
-
-
-def test_ordinary_text_is_left_alone():
-    pages = sorted((Path(__file__).resolve().parents[3] / "docs" / "guides").glob("*.md"))
-    assert pages
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        assert Key(CANARY, "CANARY").redact(text) == text
 
 
 def test_a_run_that_does_not_redact_is_caught(serve, tmp_path, monkeypatch):
     """The planted defect."""
     monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
-    monkeypatch.setattr(secret.Key, "redact", lambda _, text: text)
+    monkeypatch.setattr(Key, "redact", lambda _, text: text)
     server = serve(ECHOES["in an answer"])
     flags = {"size": (2, 3), "length": (4, 8), "budget": 1, "instances": 1, "quiet": True}
     zero_shot("tiny", tmp_path, endpoint="custom", base_url=server.url, **flags)

@@ -1,15 +1,12 @@
-"""``recommit data build|import|show|export``."""
+"""``recommit data build|import|show``."""
 
 from __future__ import annotations
 
 import json as jsons
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recommit.data.options import BuildOptions, ExportOptions, ImportOptions, ShowOptions
+from recommit.data.options import BuildOptions, ImportOptions, ShowOptions
 from recommit.storage.terminal_text import StatusLine, tell
-
-if TYPE_CHECKING:
-    from recommit.data.builder import BuildProgress
 
 
 def build(options: BuildOptions, json: bool = False) -> None:
@@ -23,9 +20,8 @@ def build(options: BuildOptions, json: bool = False) -> None:
 
     spec, line = options.spec(), StatusLine(terminal_only=json)
 
-    def progress(now: BuildProgress) -> None:
-        remaining = f"{now.remaining:.0f} s left" if now.remaining < 1e9 else ""
-        line.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {remaining}")
+    def progress(done: int, shards: int, rows: int) -> None:
+        line.show(f"{done}/{shards} shards, {rows:,} rows")
 
     try:
         manifest = builder.build(
@@ -82,45 +78,6 @@ def show(options: ShowOptions, json: bool = False) -> None:
         return
     statistics = card.describe(data)
     _answer(statistics if json else card.text(statistics))
-
-
-def export(options: ExportOptions, json: bool = False) -> None:
-    """Write a data set, with pictures and messages, for other trainers; or put it on a hub.
-
-    Args:
-        json: Print JSON.
-    """
-    if options.push is not None:
-        _push(options, options.push)
-        return
-    from recommit.data.dataset import open_folder
-    from recommit.data.exports import export as write
-
-    assert options.out is not None
-    data = open_folder(options.folder, None)
-    line = StatusLine(terminal_only=True)
-
-    def progress(files: int, states: int) -> None:
-        line.show(f"{files:,} files, {states:,} of at most {len(data):,} states")
-
-    try:
-        names = write(data, options.out, progress=progress)
-    finally:
-        line.clear()
-    written = {"folder": str(options.out), "files": len(names)}
-    _answer(written if json else f"{options.out}: {len(names)} files")
-
-
-def _push(options: ExportOptions, repo: str) -> None:
-    from recommit.data.card import card
-    from recommit.data.dataset import open_folder
-    from recommit.data.verification import verify
-    from recommit.storage import hub
-
-    data = open_folder(options.folder, None)
-    verify(data)  # its card vouches for the figures
-    upload = hub.Upload(repo, "dataset", data.folder, {"README.md": card(data.manifest, repo)})
-    _answer(hub.push(upload, options.hub, options.send))
 
 
 def _answer(said: str | dict[str, Any]) -> None:

@@ -52,7 +52,6 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     from recommit.graph import decomposition, files, tables
     from recommit.graph import score as scoring
     from recommit.graph.score import GraphScorer
-    from recommit.report import graph_page
     from recommit.storage import files as disk
     from recommit.storage.ownership import refuse_foreign
 
@@ -76,9 +75,6 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         scores = json_module.dumps(value, indent=2, allow_nan=False) + "\n"
         disk.replace(disk.Files(), options.out / "scores.json", scores.encode())
         disk.replace(disk.Files(), options.out / "scores.md", text.encode())
-        about = tables.about(graph, files.describe(graph))
-        title = f"Commitments of {options.graph.name}"
-        graph_page.write(scorer, rows, entries, about, options.out / "page.html", title)
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
 
@@ -101,19 +97,9 @@ def _values(
     scorer: GraphScorer, chosen_on: GraphScorer, entries: Sequence[NamedRule], rows: Sequence[Any]
 ) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
-    from recommit.graph import files, tables
-    from recommit.graph.regret import attribute
+    from recommit.graph import files
 
     first = scorer.settings[0]
-    by_name = {entry.name: entry for entry in entries}
-    plain = [row for row in rows if row.under(first) and not by_name[row.rule].stochastic]
-    worst: dict[str, Any] = {"rule": None, "commitments": []}
-    if plain:
-        best = max(plain, key=lambda row: row.value)
-        episodes = attribute(
-            scorer.best(first), scorer.graph.starts, scorer.rules.chooser(best.entry(by_name[best.rule]))
-        )
-        worst = {"rule": best.rule, "commitments": tables.described(scorer.graph, episodes, tables.worst(episodes))}
     return {
         "graph": files.content(scorer.graph),
         "chosen_on": files.content(chosen_on.graph),
@@ -136,25 +122,18 @@ def _values(
             for each in scorer.settings
             if each.prices == first.prices
         },
-        "worst": worst,
     }
 
 
 def show(options: GraphShowOptions, json: bool = False) -> int:
-    """Say what a commitment graph holds, or put it on a hub.
+    """Say what a commitment graph holds.
 
     Args:
         json: Print the manifest as JSON.
     """
     from recommit.graph import files, tables
-    from recommit.storage import hub
 
     graph = files.read(options.graph)
     manifest = files.describe(graph)
-    if options.push is not None:
-        place = options.graph if options.graph.exists() else files.EXAMPLES / options.graph
-        cards = {"README.md": tables.card(graph, manifest, options.push)}
-        tell(hub.push(hub.Upload(options.push, "dataset", place.absolute(), cards), options.hub, options.send))
-        return 0
     tell(json_module.dumps(manifest, indent=2) + "\n" if json else tables.about(graph, manifest), end="")
     return 0

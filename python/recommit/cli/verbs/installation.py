@@ -6,7 +6,6 @@ repository.
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import platform
 import time
@@ -75,7 +74,6 @@ def examine() -> dict[str, Any]:
         "core": str(recommit._core.__file__),
         "works": works(),
         "extras": {name: {"versions": each, "install": install(name)} for name, each in versions.items()},
-        "training": training({name for name, each in versions.items() if None not in each.values()}),
     }
 
 
@@ -85,7 +83,6 @@ def text(report: dict[str, Any]) -> str:
         f"recommit   {report['recommit']} ({report['core']})",
         f"python     {report['python']}, numpy {report['numpy']}, {report['platform']}, {report['cores']} cores",
         f"core       {'computes what it should' if report['works'] else 'WRONG: a known position was not solved'}",
-        f"training   {report['training']}",
     ]
     for name, extra in report["extras"].items():
         versions = ", ".join(f"{module} {version or 'missing'}" for module, version in extra["versions"].items())
@@ -93,20 +90,6 @@ def text(report: dict[str, Any]) -> str:
             f"{name:<10} {versions}" + (f"  ->  {extra['install']}" if None in extra["versions"].values() else "")
         )
     return "\n".join(lines)
-
-
-def training(complete: set[str]) -> str:
-    """What this machine can train with these extras; the GPU is asked only if torch is installed."""
-    if not complete >= {"policy", "data", "cli"}:
-        return f"nothing yet: needs {install('train')}"
-    torch = importlib.import_module("torch")
-    gpus = int(torch.cuda.device_count())
-    memory = min((torch.cuda.get_device_properties(i).total_memory for i in range(gpus)), default=0)
-    if not gpus:
-        return "laptop recipes on the CPU; no GPU is seen, which the paper's recipes need (recommit estimate)"
-    spread = "" if gpus == 1 or "deepspeed" in complete else f"; for all of them {install('deepspeed')}"
-    asked = f"recommit estimate paper-sliding --memory {memory >> 30} --gpus {gpus}"
-    return f"laptop recipes; {gpus} GPU of {memory >> 30} GiB, of which {asked} says what fits{spread}"
 
 
 def works() -> bool:

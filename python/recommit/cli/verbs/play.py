@@ -1,4 +1,4 @@
-"""``recommit play``: levels played by a policy, watched or recorded."""
+"""``recommit play`` and ``recommit watch``: levels played by a policy, watched live or recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from recommit.cli.boards import LevelOptions, check_place
 from recommit.cli.flags import WrongCall
-from recommit.cli.keys import with_keys
 from recommit.storage import files
 from recommit.storage.terminal_text import StatusLine, tell
 
@@ -55,7 +54,7 @@ class PlayOptions(LevelOptions):
 def play(options: PlayOptions) -> None:
     """Watch a policy play levels beside a fixed depth of its plans, or write down how it does."""
     from recommit.runs.process import configure_inference, preserved_torch_state, watching_threads
-    from recommit.watch.terminal import MatchGame
+    from recommit.watch.terminal import MatchGame, with_keys
 
     if options.out is not None:
         check_place(options.out)
@@ -120,20 +119,34 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
     policy = CommitPolicy.from_pretrained(folder).eval()
     policy.replace_prices(prices)
     chosen = options.of_policy(options.agent, policy.config.trained)
-    first = chosen.level()
-    task = first.task
-
-    def level(number: int) -> Level:
-        found = chosen.level(number)
-        return match_of.of_state(found.task.task, found.state, found.title)
-
+    first = chosen.level(chosen.index)
     about = match_of.About(
         policy=Path(options.agent).name,
         weights=weights_of(folder),
-        task=task.task,
+        task=first.task.task,
         depths=policy.config.depths,
-        budget=options.budget or task.budgets(first.state.shape)["loose"],
+        budget=options.budget or first.task.budgets(first.state.shape)["loose"],
         value=match_of.words(prices),
         command=_command(options) if options.out else "",  # live matches show no command
     )
-    return PolicyMatch(policy, about, prices, level), chosen
+    return PolicyMatch(policy, about, prices, chosen.level), chosen
+
+
+def watch(recording: str = "", out: str = "") -> None:
+    """Watch a policy that was recorded, beside a fixed depth of its plans: nothing but numpy is needed.
+
+    Args:
+        recording: One of the package by its name, or a file that recommit play --agent wrote with --out (default: the
+            first of the package).
+        out: Write a page, .html, instead of showing the terminal (default: none).
+    """
+    from recommit.watch import recorded
+    from recommit.watch.terminal import MatchGame, with_keys
+
+    values = recorded.read(recording or recorded.names()[0])
+    if not out:
+        with_keys(MatchGame(recorded.RecordedMatch(values)))
+        return
+    check_place(Path(out))
+    files.replace(files.Files(), Path(out), recorded.page(values).encode())
+    tell(out)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.cli.boards import check_place
 from recommit.evaluate.score import ScoreOptions
 from recommit.policy import pretrained
-from recommit.results.grid import Grid, figure, number, percent
-from recommit.results.table import best
+from recommit.results.table import Grid, best, figure, number, percent
 from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:

@@ -170,11 +170,10 @@ def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False)
         json: Print the summary as JSON.
         quiet: Say nothing while playing.
     """
-    from recommit.zero_shot import summary
-    from recommit.zero_shot.runner import ZeroShotRun
+    from recommit.zero_shot.runner import ZeroShotRun, table
 
     rows = ZeroShotRun(options).run(quiet=quiet)
-    tell(dumps(rows, indent=2) + "\n" if json else summary.table(rows), end="")
+    tell(dumps(rows, indent=2) + "\n" if json else table(rows), end="")
     return 0 if rows[0]["instances"] else 1  # not one episode got its answers
 
 

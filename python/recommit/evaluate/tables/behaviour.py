@@ -10,7 +10,7 @@ from recommit.evaluate.family import DEPTHS, EVERY, SAMPLED, STAGES, best, depth
 from recommit.evaluate.tables.main_results import fixed
 from recommit.evaluate.tables.table import Content, table
 from recommit.evaluate.text import beside, hundred, less, of
-from recommit.results.grid import Grid, number, percent
+from recommit.results.table import Grid, number, percent
 from recommit.storage import verified
 
 if TYPE_CHECKING:

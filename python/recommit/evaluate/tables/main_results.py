@@ -12,9 +12,8 @@ from recommit.evaluate.policy_plans import plans_digest
 from recommit.evaluate.reported import Reported
 from recommit.evaluate.tables.table import Content, table
 from recommit.evaluate.text import beside, hundred, less, of, short
-from recommit.results.grid import Grid, figure, number, percent
-from recommit.results.pareto import pareto as pareto_front
-from recommit.results.pareto import undominated
+from recommit.results.table import Grid, figure, number, percent, undominated
+from recommit.results.table import pareto as pareto_front
 from recommit.runs.directory import best_policy
 
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
 """A table of the paper: the agents that it needs, and what it shows of them.
 
 A ``Table`` turns the figures of a family of runs into a ``FilledTable``. An evaluation prints those as Markdown and
-writes them as ``tables.json``, which a report reads.
+writes them as ``tables.json`` for programs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from recommit.results.grid import Grid
+from recommit.results.table import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,12 +36,6 @@ class FilledTable:
     title: str
     grids: tuple[Grid, ...]
     notes: tuple[str, ...]
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> FilledTable:
-        """Read a table of ``tables.json``."""
-        grids = tuple(Grid.of(grid["head"], grid["rows"]) for grid in values["grids"])
-        return cls(values["name"], values["title"], grids, tuple(values["notes"]))
 
     def markdown(self) -> str:
         """Print it below its title."""

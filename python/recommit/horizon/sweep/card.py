@@ -10,7 +10,7 @@ import numpy as np
 
 from recommit.results import intervals, table
 from recommit.results.intervals import Interval
-from recommit.results.pareto import pareto
+from recommit.results.table import pareto
 from recommit.storage import errors, safe_open, verified
 
 if TYPE_CHECKING:
@@ -118,11 +118,11 @@ def summary(card: Card) -> list[dict[str, Any]]:
         result.append(
             {
                 "name": name,
-                "score": [*table.ends(intervals.share(reached) if kind == "success" else intervals.mean(reached))],
-                "queries": [*table.ends(intervals.mean(queries))],
+                "score": [*table.bounds(intervals.share(reached) if kind == "success" else intervals.mean(reached))],
+                "queries": [*table.bounds(intervals.mean(queries))],
                 "queries_of_successes": float(won.mean()) if len(won) else None,
                 "ticks": float(np.mean(outcomes["ticks"])),
-                "minus_best_fixed": [*table.ends(less)],
+                "minus_best_fixed": [*table.bounds(less)],
             }
         )
     front = pareto({i: (each["score"][0], each["queries"][0]) for i, each in enumerate(result)})

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.horizon.sweep.card import best_on_validation, is_fixed
 from recommit.horizon.sweep.rules import number as chosen_number
-from recommit.results.grid import Grid, number, spread
 from recommit.results.intervals import Interval
-from recommit.results.table import MARGIN, deepest_within
+from recommit.results.table import MARGIN, Grid, deepest_within, number, spread
 from recommit.storage.terminal_text import cell
 
 if TYPE_CHECKING:

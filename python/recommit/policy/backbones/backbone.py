@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 FAMILIES = {
     "qwen2_5_vl": "recommit.policy.backbones.qwen:QwenBackbone",
     "qwen3_vl": "recommit.policy.backbones.qwen:Qwen3Backbone",
-    "internvl": "recommit.policy.backbones.internvl:InternBackbone",
     "recommit_conv": "recommit.policy.backbones.conv:ConvBackbone",
 }
 
@@ -44,7 +43,6 @@ LISTED = dict.fromkeys(
         "Qwen/Qwen2.5-VL-3B-Instruct",
         "Qwen/Qwen2.5-VL-7B-Instruct",
         "Qwen/Qwen3-VL-8B-Instruct",
-        "OpenGVLab/InternVL3-8B-hf",
     ),
     "",
 )
@@ -93,10 +91,7 @@ class Backbone(Protocol):
     recompute: bool
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
-        """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: as the family likes."""
-
-    def cell_pixels(self, rows: int, cols: int, cell: int) -> int:
-        """Pixels of a cell's side, on a board of rows x cols."""
+        """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: one token per cell."""
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Everything constant for pictures of rows x cols visual tokens."""

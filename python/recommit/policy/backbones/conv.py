@@ -129,13 +129,10 @@ class ConvBackbone(nn.Module):
         check_and_copy(model.state_dict(), stored, file)
         return cls(model.to(device=device, dtype=dtype), shape)
 
-    def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:  # noqa: ARG002
-        return rows, cols
-
-    def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
+    def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
         if cell not in (0, CELL):
             raise ValueError(f"cell: expected 0 or {CELL}, as wide as a conv backbone reads cells, got {cell}")
-        return CELL
+        return rows, cols
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:  # noqa: ARG002
         return PromptInputs(rows, cols, torch.zeros(rows * cols), torch.zeros(1, rows * cols), 0)

@@ -1,13 +1,11 @@
 """Backbones from nothing: a local directory in the published format, with random weights, tokenizer and processor.
 
 Real weights come from a hub; these serve tests, laptops and speed measurements at real shapes, and go through the same
-loading code. Large ones are written as a hub keeps them, in shards, and no more than one shard is ever in memory.
+loading code. Large ones are written as a hub keeps them, in shards.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from recommit import checks
-from recommit.policy.backbones.backbone import INDEX, MOST_LAYERS, family
+from recommit.policy.backbones.backbone import MOST_LAYERS, family
 from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
 from recommit.storage import schema
-from recommit.storage.files import Files, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,13 +30,6 @@ SPECIALS = [
     "<|image_pad|>",
     "<|video_pad|>",
 ]
-#: Special tokens that InternVL's processor asks its tokenizer for by name.
-NAMED = {
-    "start_image_token": "<img>",
-    "end_image_token": "</img>",
-    "context_image_token": "<IMG_CONTEXT>",
-    "video_token": "<video>",
-}
 
 
 @dataclass(frozen=True)
@@ -65,7 +55,7 @@ class Shape:
     family: str = "qwen2_5_vl"
     #: Qwen3-VL: vision layers whose features the language model gets besides.
     taps: tuple[int, ...] = ()
-    #: Qwen3-VL: trained positions along a picture's side. InternVL: pixels of a tile's side.
+    #: Qwen3-VL: trained positions along a picture's side.
     side: int = 0
 
     def __post_init__(self) -> None:
@@ -87,13 +77,8 @@ class Shape:
 SIZES = ("width", "layers", "heads", "kv_heads", "ffn", "vision_width", "vision_layers", "vision_heads", "vision_ffn")
 #: Larger than any model has.
 MOST_SIZE = 1 << 20
-#: Family -> the class of its configuration in transformers, what names of weights begin with there and on the hub, and
-#: the name of the language model's head.
-_FAMILIES = {
-    "qwen2_5_vl": ("Qwen2_5_VLConfig", "language_model.", "model.", "lm_head.weight"),
-    "qwen3_vl": ("Qwen3VLConfig", "", "model.", "lm_head.weight"),
-    "internvl": ("InternVLConfig", "language_model.", "language_model.model.", "language_model.lm_head.weight"),
-}
+#: Family -> the class of its configuration in transformers.
+_FAMILIES = {"qwen2_5_vl": "Qwen2_5_VLConfig", "qwen3_vl": "Qwen3VLConfig"}
 #: Prefixes of backbones with random weights in recipes, before a name: ``random:small``.
 FROM_NOTHING = ("random:", "conv:")
 BACKBONES = {
@@ -101,18 +86,14 @@ BACKBONES = {
     # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
     "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=10.0),
     "tiny-qwen3-vl": Shape(32, 3, 2, 1, 64, 32, 3, 2, 64, rope_theta=100.0, family="qwen3_vl", taps=(0, 1), side=6),
-    "tiny-internvl": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, rope_theta=100.0, family="internvl", side=224),
     "3b": Shape(2048, 36, 16, 2, 11008, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=151936),
     "7b": Shape(3584, 28, 28, 4, 18944, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=152064),
     "qwen3-vl-8b": Shape(
         4096, 36, 32, 8, 12288, 1152, 27, 16, 4304,
         vocabulary=151936, rope_theta=5e6, family="qwen3_vl", taps=(8, 16, 24), side=48,
     ),
-    "internvl3-8b": Shape(
-        3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
-    ),
 }  # fmt: skip
-#: Wider ones are not drawn whole in memory, but in shards of at most SHARD bytes and their index.
+#: Wider ones are written as a hub keeps them, in shards of at most SHARD bytes and their index.
 WIDEST, SHARD = 512, 1_000_000_000
 
 
@@ -135,34 +116,29 @@ def config(shape: Shape, tokenizer: Any) -> Any:
         "eos_token_id": token("<|im_end|>"),
         "pad_token_id": token("<|endoftext|>"),
     }
-    vision: dict[str, Any] = {"hidden_size": shape.vision_width, "intermediate_size": shape.vision_ffn}
-    if shape.family == "internvl":
-        text["model_type"] = "qwen2"
-        vision |= {
-            "num_hidden_layers": shape.vision_layers,
-            "num_attention_heads": shape.vision_heads,
-            "attention_bias": True,
-            "image_size": [shape.side, shape.side],
-        }
-        ids = {"image_token_id": token("<IMG_CONTEXT>"), "image_seq_length": (shape.side // 28) ** 2}
-    else:
-        half = shape.width // shape.heads // 2
-        side = half * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
-        rope["mrope_section"] = [half - 2 * side, side, side]
-        vision |= {"depth": shape.vision_layers, "num_heads": shape.vision_heads, "out_hidden_size": shape.width}
-        marks = {"image": "image_pad", "video": "video_pad", "vision_start": "vision_start", "vision_end": "vision_end"}
-        ids = {f"{name}_token_id": token(f"<|{mark}|>") for name, mark in marks.items()}
+    half = shape.width // shape.heads // 2
+    side = half * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
+    rope["mrope_section"] = [half - 2 * side, side, side]
+    vision: dict[str, Any] = {
+        "hidden_size": shape.vision_width,
+        "intermediate_size": shape.vision_ffn,
+        "depth": shape.vision_layers,
+        "num_heads": shape.vision_heads,
+        "out_hidden_size": shape.width,
+    }
+    marks = {"image": "image_pad", "video": "video_pad", "vision_start": "vision_start", "vision_end": "vision_end"}
+    ids = {f"{name}_token_id": token(f"<|{mark}|>") for name, mark in marks.items()}
     if shape.family == "qwen2_5_vl":
         vision |= {"window_size": shape.window, "fullatt_block_indexes": list(shape.full_attention)}
     if shape.family == "qwen3_vl":
         text["head_dim"] = shape.width // shape.heads
         rope["mrope_interleaved"] = True
         vision |= {"deepstack_visual_indexes": list(shape.taps), "num_position_embeddings": shape.side**2}
-    kind = getattr(transformers, _FAMILIES[shape.family][0])
+    kind = getattr(transformers, _FAMILIES[shape.family])
     return kind(tie_word_embeddings=shape.width <= 2048, text_config=text, vision_config=vision, **ids)
 
 
-def make_tokenizer(family: str = "qwen2_5_vl") -> Any:
+def make_tokenizer() -> Any:
     """A byte-level tokenizer of the real class: 256 bytes and the special tokens the model needs."""
     from tokenizers import pre_tokenizers
     from transformers import Qwen2Tokenizer
@@ -175,7 +151,6 @@ def make_tokenizer(family: str = "qwen2_5_vl") -> Any:
         eos_token="<|im_end|>",
         pad_token="<|endoftext|>",
         additional_special_tokens=SPECIALS,
-        **({"extra_special_tokens": NAMED} if family == "internvl" else {}),
     )
 
 
@@ -217,66 +192,25 @@ def make_backbone(
     folder, shape = Path(folder), _sizes(backbone) if isinstance(backbone, str) else backbone
     if isinstance(shape, ConvShape):
         return make_conv(folder, shape, seed=seed)
+    from transformers import AutoModel, AutoModelForImageTextToText
+
     folder.mkdir(parents=True, exist_ok=True)
-    adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
-    if shard or shape.width > WIDEST:
-        _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or SHARD)
-        return folder
-    model = _drawn(shape, tokenizer, seed)
-    adapted(model.to(getattr(torch, dtype)), tokenizer).save(folder)
-    return folder
-
-
-def _drawn(shape: Shape, tokenizer: Any, seed: int) -> Any:
-    """As transformers draws it."""
-    from transformers import AutoModel
-
+    adapted, tokenizer, kind = family(shape.family), make_tokenizer(), getattr(torch, dtype)
+    about, published = config(shape, tokenizer), bool(shard or shape.width > WIDEST)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        model = AutoModel.from_config(config(shape, tokenizer))
+        if published:  # drawn in the dtype of the file, so that no copy in float32 is ever whole
+            model = AutoModelForImageTextToText.from_config(about, dtype=kind)
+        else:
+            model = AutoModel.from_config(about)
+    if published:
+        model.save_pretrained(folder, max_shard_size=shard or SHARD)
+        adapted(model.model, tokenizer).save_processor(folder)
+        return folder
     if shape.window == 28 and not shape.full_attention:
         spread_cells(model, tokenizer)
-    return model
-
-
-def _make_shards(folder: Path, shape: Shape, tokenizer: Any, *, seed: int, dtype: str, shard: int) -> None:
-    """The model itself is never made: its shapes are enough. The index comes last."""
-    from huggingface_hub import split_torch_state_dict_into_shards
-    from safetensors.torch import save
-    from transformers import AutoModel
-
-    about, kind = config(shape, tokenizer), getattr(torch, dtype)
-    with torch.device("meta"):
-        model = AutoModel.from_config(about)
-        wanted = {_published(shape, name): tensor.to(kind) for name, tensor in model.state_dict().items()}
-        if not about.tie_word_embeddings:
-            head = torch.empty(shape.vocabulary, shape.width, dtype=kind)
-            wanted[_FAMILIES[shape.family][3]] = head
-    plan, spread = split_torch_state_dict_into_shards(wanted, max_shard_size=shard), about.text_config.initializer_range
-    for name, tensors in plan.filename_to_tensors.items():
-        drawn = {each: _random(each, wanted[each].shape, spread, seed).to(kind) for each in tensors}
-        replace(Files(), folder / name, save(drawn, metadata={"format": "pt"}))
-    index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
-    replace(Files(), folder / INDEX, (json.dumps(index, indent=2) + "\n").encode())
-    about.dtype = dtype
-    about.save_pretrained(folder)
-    family(shape.family)(model, tokenizer).save_processor(folder)
-
-
-def _random(name: str, shape: torch.Size, spread: float, seed: int) -> torch.Tensor:
-    """Zeros for biases, ones for scales, draws from a random stream of its own for any other tensor: the size of shards
-    changes no value."""
-    if len(shape) == 1:
-        return torch.full(shape, 0.0 if name.endswith("bias") else 1.0)
-    stream = hashlib.sha256(f"{seed} {name}".encode()).digest()
-    generator = torch.Generator().manual_seed(int.from_bytes(stream[:7], "little"))
-    return torch.randn(shape, generator=generator).mul_(spread)
-
-
-def _published(shape: Shape, name: str) -> str:
-    """A weight's name on the hub."""
-    _, prefix, begin, _ = _FAMILIES[shape.family]
-    return begin + name.removeprefix(prefix) if name.startswith(prefix) else name
+    adapted(model.to(kind), tokenizer).save(folder)
+    return folder
 
 
 def _sizes(name: str) -> Shape | ConvShape:

@@ -14,7 +14,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from recommit.storage.files import Files, replace
 from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -62,8 +61,6 @@ class TransformersBackbone(nn.Module):
     tokenizer_class = "Qwen2Tokenizer"
     #: The text around and in place of a picture.
     markers: Markers
-    #: Of a family whose configuration chooses its language model: model type -> the class of its configuration.
-    language_models: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -142,7 +139,7 @@ class TransformersBackbone(nn.Module):
         import transformers
 
         kind = getattr(transformers, cls.model_class).config_class
-        about = kind.from_dict(_fields_of(kind, verified.values(Path(path), "config.json"), cls.language_models))
+        about = kind.from_dict(_fields_of(kind, verified.values(Path(path), "config.json")))
         about._attn_implementation, about._experts_implementation = ATTENTION, None
         return about
 
@@ -158,12 +155,8 @@ class TransformersBackbone(nn.Module):
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
         """See ``Backbone``: as many tokens as the drawn cells take."""
-        tokens = self.cell_pixels(rows, cols, cell) // self.token_pixels
+        tokens = (cell or self.token_pixels) // self.token_pixels
         return rows * tokens, cols * tokens
-
-    def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
-        """Pixels of a cell's side: one visual token if ``cell`` is 0."""
-        return cell or self.token_pixels
 
     @abstractmethod
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
@@ -253,19 +246,10 @@ class TransformersBackbone(nn.Module):
         replace(Files(), folder / "preprocessor_config.json", text.encode())
 
 
-def _fields_of(kind: Any, values: dict[str, Any], language_models: Mapping[str, str]) -> dict[str, Any]:
+def _fields_of(kind: Any, values: dict[str, Any]) -> dict[str, Any]:
     """Of the values of a configuration the fields that its class has, or its parts have, which published models keep
     beside them, or within."""
-    import transformers
-
-    parts = dict(kind.sub_configs)
-    if language_models:
-        about = values.get("text_config")
-        chosen = about.get("model_type", next(iter(language_models))) if isinstance(about, dict) else None
-        if not isinstance(chosen, str) or chosen not in language_models:
-            raise ValueError(f"backbone: expected a language model {' or '.join(language_models)}, got {brief(chosen)}")
-        parts["text_config"] = getattr(transformers, language_models[chosen])
-    own = {name: {field.name for field in fields(part)} | NAMED_BESIDES for name, part in parts.items()}
+    own = {name: {field.name for field in fields(part)} | NAMED_BESIDES for name, part in kind.sub_configs.items()}
     known = {field.name for field in fields(kind)}.union(*own.values())
     kept = {name: value for name, value in values.items() if name in known}
     for name, names in own.items():

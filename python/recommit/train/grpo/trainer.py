@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
-from torch.profiler import record_function
 
 from recommit import rng
 from recommit.data.spec import set_names
@@ -35,7 +34,6 @@ from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs import process
 from recommit.runs.process import preserved_torch_state
-from recommit.runs.progress import Clock
 from recommit.storage.errors import NeedsFlag
 from recommit.storage.files import file_sha256
 from recommit.storage.schema import refuse
@@ -162,7 +160,7 @@ class GrpoTrainer(Trainer):
     ) -> None:
         super().__init__(config if specs[1:] else config.of(specs[0].task), folder, team, quiet=quiet)
         self.reward = reward
-        self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()
+        self.policy, self.variant = policy, variant(config.variant)
         optim, seed, head = self.config.optim, self.config.run.seed, self.config.head
         if head is not None or self.config.depths:
             policy.replace_head(head or policy.config.head, seed=seed, depths=self.config.depths)
@@ -199,28 +197,20 @@ class GrpoTrainer(Trainer):
         return TrainedPuzzle(name, rollout.instances_of(spec, config), config, actor, objective)
 
     def run_pass(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which goes through the policy, by the engine and the clock."""
-        with self.clock("model"):
-            return self.engine.run(work)
-
-    @property
-    def tokens(self) -> float:
-        """See ``Trainer``."""
-        return sum(self.policy.tokens(each.task, each.spec.size) for each in self.puzzles) / len(self.puzzles)
+        """Run ``work``, which goes through the policy, by the engine."""
+        return self.engine.run(work)
 
     def _step(self) -> dict[str, Any]:
         """Every puzzle plays; then the policy learns from all of them."""
         step = self.state.step
-        with record_function("rollout"):
-            collected = [self.collect(puzzle, step) for puzzle in self.puzzles]
+        collected = [self.collect(puzzle, step) for puzzle in self.puzzles]
         batches = [batch for batch, _ in collected]
         if self.puzzles[1:]:
             self._refuse_empty(batches)
         self.state.states += sum(map(len, batches))
         if self.config.phase_at(step).head_only:
             batches = [batch.where(slice(0)) for batch in batches]
-        with record_function("update"):
-            measured, norms = self._learn(batches)
+        measured, norms = self._learn(batches)
         self.state.step += 1
         return {
             puzzle.name: self._line(signals, own, norms)
@@ -280,8 +270,7 @@ class GrpoTrainer(Trainer):
         for i, rows in enumerate(zip(*portions, strict=True)):
             for puzzle, batch, own, found in zip(self.puzzles, batches, rows, measured, strict=True):
                 found.append(self._backward(puzzle, batch, own, fresh=i == 0))
-            with self.clock("model"):
-                norms.append(self.engine.step(scale))
+            norms.append(self.engine.step(scale))
             self._watch_for_nan(norms[-1])
         return measured, norms
 
@@ -310,8 +299,7 @@ class GrpoTrainer(Trainer):
             of_start = self.reference_logits(puzzle, part)
             one = partial(loss.grpo_loss, self.policy, puzzle.task, part, puzzle.objective, divisor, of_start)
             value, measures = self.run_pass(partial(one, fresh=fresh))
-            with self.clock("model"):
-                self.engine.backward(value)
+            self.engine.backward(value)
             measured.append(measures)
         return torch.stack(measured)
 
@@ -327,8 +315,7 @@ class GrpoTrainer(Trainer):
         """The metrics of a step, by what ``_backward`` measured: the only time that a step waits for the device."""
         sums = np.zeros(len(loss.MEASURES))
         if measured:
-            with self.clock("model"):
-                (each,) = to_host(torch.stack(measured))
+            (each,) = to_host(torch.stack(measured))
             sums = loss.totals(loss.totals(parts) for parts in each.astype(np.float64))
         over_ranks = [*self.team.all_reduce_sum(sums[:-1].tolist()), float(sums[-1])]
         named = dict(zip(loss.MEASURES, over_ranks, strict=True))
@@ -362,9 +349,6 @@ class GrpoTrainer(Trainer):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """See ``Trainer``."""
         self._recent = {each.name: state["puzzles"][each.name] for each in self.puzzles}
-
-    def _times(self) -> dict[str, Any]:
-        return {"stages": self.clock.take()}
 
     def _introduction(self) -> str:
         each = "; ".join(f"{puzzle.name}: {puzzle.config.introduction}" for puzzle in self.puzzles)

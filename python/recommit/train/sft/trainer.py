@@ -13,7 +13,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
-from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -196,14 +195,6 @@ class SftTrainer(Trainer):
         pairs = zip(self.names, recipes, strict=True)
         length = self.policy.config.plan_length
         self.validation_tasks = [each for p in pairs for each in validation.tasks_of(*p, config.validation, length)]
-
-    @property
-    def tokens(self) -> float:
-        """See ``Trainer``."""
-        each = [
-            self.policy.tokens(task, dataset.spec.size) for task, dataset in zip(self.tasks, self.datasets, strict=True)
-        ]
-        return sum(map(mul, self.feed.weights, each)) / sum(self.feed.weights)
 
     def state_dict(self) -> dict[str, Any]:
         """See ``Trainer``."""

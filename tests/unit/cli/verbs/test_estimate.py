@@ -50,14 +50,6 @@ def test_flags_change_what_is_estimated(capsys):
     assert sum(other["trained"].values()) < sum(one["trained"].values())
 
 
-def test_a_time_needs_a_rate(capsys):
-    words = ["laptop-ice", "--stage", "sft", *SMALL, *LITTLE]
-    assert said(capsys, *words)[0]["seconds"] is None
-    (timed,) = said(capsys, *words, "--peak", "1")
-    assert timed["seconds"] == pytest.approx(timed["flops"] / 0.4e12)
-    assert timed["rate"]["source"] == "as said on the command line"
-
-
 def test_a_recipe_for_several_puzzles_is_estimated_for_each(capsys):
     assert main(["estimate", "laptop-joint", "--stage", "sft", *SMALL, *LITTLE]) == 0
     text = capsys.readouterr().out

@@ -45,20 +45,11 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert "| agreement " in text
     assert (tmp_path / "scores" / "scores.md").read_text() == text
     assert text.count("## Gain share over prices of an observation, K = ") == 2
-    assert "<h2>Regret</h2>" in (tmp_path / "scores" / "page.html").read_text()
     values = json.loads((tmp_path / "scores" / "scores.json").read_text())
     assert len(values["over_prices"]) == 2 * len({row["rule"] for row in values["rows"]})
     assert values["chosen_on"] != values["graph"]
     assert {row["rule"] for row in values["rows"]} >= {"head", "head+memory", "fixed-4", "consecutive"}
     assert all(each["oracle"] >= each["best_fixed_value"] for each in values["settings"])
-
-
-def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, capsys):
-    words = ["--rules", "sampled", "random", "--budget", "3", "--out", str(tmp_path), "--quiet"]
-    assert main(["graph", "score", str(folders / "test"), *words]) == 0
-    assert "| sampled " in capsys.readouterr().out
-    assert json.loads((tmp_path / "scores.json").read_text())["worst"] == {"rule": None, "commitments": []}
-    assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
 
 
 def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import types
 from pathlib import Path
 
 import pytest
@@ -26,20 +25,6 @@ def test_it_names_what_is_there_and_what_is_missing(monkeypatch: pytest.MonkeyPa
     assert "a_module_that_nobody_has missing, a_folder missing  ->  pip install '.[planted]'" in installation.text(
         report
     )
-
-
-def test_it_says_what_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = set(installation.EXTRAS)
-    assert installation.training(whole - {"policy"}) == "nothing yet: needs pip install '.[train]'"
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert "no GPU is seen" in installation.training(whole)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    card = types.SimpleNamespace(total_memory=24 << 30)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _i: card)
-    said = installation.training(whole - {"deepspeed"})
-    assert "2 GPU of 24 GiB, of which recommit estimate paper-sliding --memory 24 --gpus 2" in said
-    assert said.endswith("pip install '.[deepspeed]'")
 
 
 def test_it_sees_a_core_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

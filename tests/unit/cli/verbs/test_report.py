@@ -24,7 +24,7 @@ def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
     assert capsys.readouterr().out.endswith("figures, 5 of 24 instances to watch\n")
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
     names = {path.name for path in figures.iterdir()}
-    assert {"pareto-loose.svg", "pareto-loose.csv", "depth-means.pdf", "depth-histogram.png"} <= names
+    assert {"pareto-loose.svg", "pareto-loose.csv", "depth-histogram.png"} <= names
     stems = [
         {name.removesuffix(end) for name in names if name.endswith(end)} for end in (".svg", ".pdf", ".png", ".csv")
     ]

@@ -27,12 +27,3 @@ def test_flags_change_the_recipe_and_set_changes_both(verb, capsys):
     assert main([*call, "--zero", "3", "--set", "engine.offload=true", "engine.stage=1"]) == 0
     engine = json.loads(capsys.readouterr().out)["engine"]
     assert (engine["kind"], engine["stage"], engine["offload"]) == ("deepspeed", 1, True)
-
-
-@pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
-def test_every_data_set_counts(words, monkeypatch):
-    """None but the last would be left if a flag that is there twice were read as usual."""
-    sft, gathered = pytest.importorskip("recommit.train.sft.trainer"), []
-    monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: gathered.append([str(each) for each in data]) or 0)
-    assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
-    assert gathered == [["a", "b"]]

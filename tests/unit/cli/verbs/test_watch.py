@@ -75,7 +75,7 @@ def test_recordings_are_small_and_hold_every_fixed_depth(name: str) -> None:
     for number in range(len(values["levels"])):
         level = match.level(number)
         for depth in (0, *match.about.fixed):
-            played = match.episode(level, match.about.budget, depth)
+            played = match.episode(level, depth)
             boards = ends(level, played)
             assert level.task.distance(boards).tolist() == list(played.distances), "exact, as it was when recorded"
             assert bool(level.task.is_solved(boards[-1])) == played.solved

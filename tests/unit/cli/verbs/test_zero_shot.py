@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from tests.refusals import refused
 from tests.unit.zero_shot.called import zero_shot
 
 from recommit.data import build
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.zero_shot import client
 from recommit.zero_shot.options import ENDPOINTS
 
 
@@ -52,16 +49,6 @@ def test_wrong_calls_leave_no_folder(tmp_path, monkeypatch):
     out = tmp_path / "out"
     refused([(lambda flags=flags: zero_shot("tiny", out, **local | flags), words) for flags, words in rows])
     assert not out.exists()
-
-
-def test_an_endpoint_that_is_not_there_is_no_wrong_call(tmp_path, capsys, monkeypatch):
-    """The whole command: nobody listens at that port, so no episode gets its answers."""
-    monkeypatch.setattr(client, "RETRIES", 0)
-    flags = {"endpoint": "vllm", "base_url": "http://127.0.0.1:9/v1", "instances": 2, "length": (4, 8)}
-    assert zero_shot("tiny", tmp_path / "out", json=True, **flags) == 1
-    said = capsys.readouterr()
-    assert json.loads(said.out)[0]["infra_errors"] == 2
-    assert "infra error" in said.err
 
 
 def test_a_recipe_that_is_not_the_manifest_s_is_noticed(tmp_path, capsys):

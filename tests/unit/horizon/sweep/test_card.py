@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium")
-from tests.refusals import refused
 from tests.unit.horizon.sweep import toy, twin
 
 from recommit.horizon import Plans, Tail
 from recommit.horizon.plans import joined
-from recommit.horizon.sweep import SweepOptions, run, table, text
+from recommit.horizon.sweep import SweepOptions, run, table
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
 from recommit.horizon.sweep.run import Sweep
@@ -62,38 +61,6 @@ def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None
     assert cards.chosen([rows[0], fixed(5, [0, 0], [0, 0], "a")], "success", 0.1)["a"]["depth"] == 5
 
 
-def test_a_summary_is_of_the_episodes(card: dict[str, Any]) -> None:
-    assert card["score"] == "success"
-    by_name = {each["name"]: each["outcomes"] for each in card["rows"]}
-    best = np.array(by_name[card["best_fixed"]]["success"], float)
-    for each in card["summary"]:
-        won, queries = (np.array(by_name[each["name"]][name], float) for name in ("success", "queries"))
-        assert each["score"] == [won.mean(), *intervals.wilson(won.mean(), len(won))]
-        assert each["queries"][0] == queries.mean()
-        assert each["queries_of_successes"] == (queries[won > 0].mean() if won.any() else None)
-        less = intervals.difference(won, best)
-        itself = each["name"] == card["best_fixed"]
-        assert each["minus_best_fixed"] == ([0.0] * 3 if itself else [less.mean, less.low, less.high])
-    points = [(each["score"][0], -each["queries"][0], each["frontier"]) for each in card["summary"]]
-    for score, fewer, frontier in points:
-        beaten = any(s >= score and f >= fewer and (s, f) != (score, fewer) for s, f, _ in points)
-        assert frontier != beaten
-
-
-def test_a_table_has_every_row_and_says_what_was_left_out(card: dict[str, Any]) -> None:
-    names = [each["name"] for each in card["rows"]]
-    assert names[6:] == ["consecutive", "repetition"]
-    left = ["confidence-product", "confidence-least", "confidence-entropy", "disagreement", "agreement"]
-    left += ["entropy-jump", "first-event"]
-    said = text(card, 2.5)
-    for words in (*names, f": {', '.join(left)}.", "2.5 ms", "latency 1, mode hold", "| of successes |"):
-        assert words in said
-    summary = [{**each, "queries_of_successes": None} for each in card["summary"]]
-    said = text({**card, "score": "return", "summary": summary})
-    assert "of successes" not in said
-    assert len({line.count("|") for line in said.splitlines() if line.startswith("|")}) == 1
-
-
 def advice(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> str:
     """The sentence of a card with these differences to the best fixed depth."""
     names = {depth: f"fixed-{depth}" for depth in differences}
@@ -138,11 +105,9 @@ OPEN = (
             {"agreement": ([0.1, 0.05, 0.15], 1), "repetition": ([0.2, 0.1, 0.3], 0)},
             f"{EXECUTE}; agreement is better by 10.0 (5.0 .. 15.0).",
         ),
-        ("success", {2: LEVEL[2]}, 2, {}, "The best fixed depth is 2 of 16."),
         ("success", {2: LEVEL[2], 4: [0.1, 0.02, 0.18]}, 2, {}, PICKED),
         ("success", FEW, 7, {}, OPEN),
         ("return", FAR, 1, {}, "whether depth 2 is worse by more than 50:"),  # 5 % of the range of the means
-        ("return", {**FAR, 2: [-10.0, -40.0, 40.0]}, 1, {}, "Execute 2 of 16 actions"),
         ("return", {1: FAR[1], 2: [-1.0, None, None]}, 1, {}, "do not tell whether depth 2"),
     ],
 )
@@ -209,35 +174,3 @@ def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[s
         assert ("do not tell" in table.in_short(made)) == few
         spread = cards.difference(rows[0]["outcomes"], rows[1]["outcomes"], "success", 0.1)
         assert (spread.mean, spread.low) == pytest.approx((-0.2, -0.2 + low))
-
-
-def test_with_a_price_differences_are_of_what_is_left(card: dict[str, Any]) -> None:
-    rows = [
-        fixed(8, [True] * 5 + [False], [1] * 6, "deep"),
-        row("often", {"rule": "Consecutive"}, [True] * 6, [90] * 6),
-    ]
-    content = {**card, "score": "success", "rows": rows, "validation": rows, "horizon": 8}
-    free, priced = (cards.made({**content, "settings": {**card["settings"], "price": x}}) for x in (0.0, 0.01))
-    assert free["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6)
-    assert priced["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6 - 0.89)
-    assert "often" not in table.in_short(priced)
-    assert "less 0.01 for each query" in table.text(priced)
-    assert "for each query" not in table.text(free)
-
-
-def test_what_makes_no_card() -> None:
-    outcomes = {"success": [None, None], "total": [1.0, 2.0], "ticks": [1, 1], "queries": [1, 1]}
-    assert cards.score_kind([outcomes], "") == "return"
-    given = lambda **values: lambda: SweepOptions(out=Path(), **values)
-    refused(
-        [
-            (lambda: cards.score_kind([outcomes], "won"), "success: expected a key of info that the environment gives"),
-            (lambda: fixed_depths((2, 7), range(2, 7)), "depths: expected 2..6, which the chunks allow, got 7"),
-            (given(episodes=0), "episodes: expected at least 1, got 0"),
-            (given(latency=-1), "latency: expected at least 0, got -1"),
-            (given(env_kwargs="[1]"), "env_kwargs: expected a JSON object"),
-            (given(mode="wait"), "mode: expected hold or continue, got wait"),
-            (given(seed=2**31), "seed: expected seeds of all episodes below"),
-            (given(depths=(0,)), "depths: expected at least 1, got 0"),
-        ]
-    )

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from tests.waiting import ended, until
 
 from recommit.horizon.sweep import SweepOptions, programs, run, worker
 from recommit.horizon.sweep import card as cards
-from recommit.horizon.sweep.run import LOG, Answers, _digest
+from recommit.horizon.sweep.run import LOG
 from recommit.storage import errors
 
 TOY = Path(toy.__file__)
@@ -137,13 +136,7 @@ def test_another_sweep_is_refused_in_the_folder_and_a_changed_log_too(tmp_path: 
         errors.WrongFolder,
     )
     log.write_bytes(b"".join([*lines[:3], json.dumps(record).encode() + b"\n", *lines[4:]]))
-    damaged = [(lambda: swept(tmp_path), f"{LOG}: expected answers as they were written")]
-    for number, other in enumerate(({}, {"key": "x", "reply": 5}, {"key": [], "reply": {}})):
-        path = own / f"{number}.jsonl"
-        path.write_text(json.dumps({**other, "sha256": _digest([other.get("key"), other.get("reply")])}) + "\n")
-        read = lambda path=path: Answers(lambda _: iter(()), SimpleNamespace(path=path), 1)
-        damaged.append((read, "expected answers as they were written"))
-    refused(damaged, errors.Damaged)
+    refused([(lambda: swept(tmp_path), f"{LOG}: expected answers as they were written")], errors.Damaged)
 
 
 PROGRAMS = {
@@ -175,13 +168,8 @@ def test_what_a_program_does_is_a_sentence(program: str, words: str, tmp_path: P
     [
         ({"policy": "Policy"}, "builds.py, line 3: TypeError: object of type 'int' has no len()", False),
         ({"policy": "needs"}, "needs() missing 1 required positional argument: 'size'", True),
-        ({"policy": "number"}, "policy: expected an object with predict(observations), got int", True),
         ({"policy": "nobody"}, "which has no nobody", True),
-        ({"policy": "nowhere.py:make"}, "policy: expected a file, found no nowhere.py", True),
-        ({"policy": "make:"}, "policy: expected file.py:function", True),
         ({"env": "Pendulum-v9"}, "env: Environment version `v9` for environment `Pendulum` doesn't exist", True),
-        ({"env": "Pendulm-v1"}, "env: Environment `Pendulm` doesn't exist. Did you mean: `Pendulum`", True),
-        ({"env": "nowhere/Pendulum-v1"}, "env: Namespace nowhere not found", True),
         ({"env_kwargs": '{"size": 1}'}, "make() got an unexpected keyword argument 'size'", True),
     ],
 )
@@ -222,13 +210,6 @@ def test_a_file_is_run_once_unless_it_has_changed(tmp_path: Path, monkeypatch: p
     assert programs.load("policy", f"{program}:changed")
     assert sys.ran == [1, 1]
     assert sys.path.count(str(tmp_path)) == 1
-
-
-def test_arguments_are_those_of_an_environment_of_this_process_too(tmp_path: Path) -> None:
-    given = {"episodes": 2, "thresholds": 0, "depths": (6,), "validation": 1}
-    card = swept(tmp_path, env_kwargs='{"allowed": 99}', **given)
-    assert card["rows"][0]["outcomes"]["success"] == [True, True]
-    assert swept(tmp_path, env_kwargs=' {"allowed":99}', **given) == card, "the same sweep goes on"
 
 
 def test_an_environment_that_ignores_seeds_is_refused(tmp_path: Path) -> None:

@@ -147,26 +147,17 @@ def test_a_card_has_what_its_sweep_has(made: Made) -> None:
         (without("fixed-3"), 'rows: expected {"depth": 3, "rule": "Fixed"}, which a sweep of this policy has'),
         (without("repetition"), '"rule": "Repetition"'),
         (at("batch", value=2), "batch: expected 2"),
-        (at("horizon", value=99), "horizon: expected 99"),
         (at("note", value="the best there is"), "note: expected the best"),
-        (at("rows", 0, "note", value=1), "rows: expected"),
         (at("policy", "name", value="Best"), "policy: expected Best"),
         (at("settings", "files", value=["/etc/passwd"]), "settings: expected"),
         (at("settings", "thresholds", value=10**9), "settings: thresholds: expected 0..1000"),
-        (at("settings", "mode", value=[]), "settings: mode: expected"),
         (at("settings", "success", value=[]), "settings: success: expected str"),
         (at("settings", "env_kwargs", value='{"xml_file": "/x"}'), "arguments of the environment (--env-kwargs): "),
         (at(*outcomes, "queries", 0, value=-3000), "1 <= queries <= ticks"),
-        (at(*outcomes, "queries", 0, value=10**6), "1 <= queries <= ticks"),
-        (at("validation", 0, "outcomes", "ticks", 0, value=True), "ticks"),
         (at(*outcomes, "ticks", 0, value=10**9), "<= ticks <= 10000"),
         (at(*outcomes, "success", 0, value=2), "success.0: expected"),
         (at(*outcomes, "total", 0, value=10**400), "total.0: expected a finite number"),
-        (at(*outcomes, "total", 0, value="1"), "total.0: expected a whole number"),
-        (at("batch", value=True), "batch: expected"),
-        (at("versions", value={}), "versions: expected names and versions"),
         (at("versions", "numpy", value="\x1b[2J"), "versions: expected names and versions"),
-        (at("versions", "numpy", value=2), "versions.numpy: expected text"),
     ]
     for field in ("success", "total", "ticks", "queries"):
         was = made.card["rows"][0]["outcomes"][field][2]
@@ -178,8 +169,6 @@ def test_a_card_has_what_its_sweep_has(made: Made) -> None:
         (at("best_fixed", value="fixed-9"), "best_fixed: expected what follows"),
         (at("rows", -1, "rule", "tolerance", value=9.0), "rows: expected what follows"),
         (at("seeds", "test", value=[0, 1, 2]), "rows, fixed-1: expected an episode for each seed"),
-        (at(*outcomes, "ticks", value=None), "ticks: expected a list, got"),
-        (at("code", value=None), "code: expected text, got"),
     ]:
         card = json.loads(made.path.read_text())
         change(card)
@@ -228,26 +217,6 @@ def test_another_program_file_or_code_is_named(made: Made, monkeypatch: pytest.M
     (made.weights / "w.bin").write_bytes(b"weights")
 
 
-def test_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    """Only the last one would be in the card, and the others could change."""
-    paths = [tmp_path / name / "model.pt" for name in ("actor", "critic")]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text(path.parent.name)
-    with pytest.raises(ValueError, match=r"files: expected files of different names, got .*actor.* and .*critic"):
-        programs.tree(paths)
-    assert sorted(programs.tree([path.parent for path in paths])) == ["actor/model.pt", "critic/model.pt"]
-    assert sorted(programs.tree([paths[0], paths[0]])) == ["model.pt"]
-
-
-def test_arguments_of_the_environment_may_be_spelled_otherwise(tmp_path: Path) -> None:
-    given = {"episodes": 1, "validation": 1, "thresholds": 0, "depths": (2,), "env_kwargs": '{"allowed": 5}'}
-    run(SweepOptions(out=tmp_path, **given), env=toy.make, policy=toy.Policy())
-    for spelled in ('{"allowed":5}', ' { "allowed" : 5 }'):
-        check = VerifyOptions(card=tmp_path, env_kwargs=spelled, episodes=1)
-        assert verify(check, env=toy.make, policy=toy.Policy()) >= 1
-
-
 def test_the_command_rejects_other_programs_and_runs_none_that_a_card_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,20 +256,3 @@ def test_a_policy_that_draws_without_a_seed_is_told_why(thresholds: int, tmp_pat
     run(given, env=toy.make, policy=policy)
     with pytest.raises(Rejected, match="; a policy or an environment that draws without a seed cannot be verified"):
         verify(VerifyOptions(card=tmp_path, episodes=100), env=toy.make, policy=policy)
-
-
-def test_numbers_of_a_network_are_hashed() -> None:
-    torch = pytest.importorskip("torch")
-
-    class Holds:
-        def __init__(self) -> None:
-            torch.manual_seed(0)
-            self.net = torch.nn.Linear(2, 2, dtype=torch.bfloat16)
-
-    one, other = Holds(), Holds()
-    assert programs.state(one) == programs.state(other) is not None
-    with torch.no_grad():
-        other.net.bias[0] += 1
-    assert programs.state(one) != programs.state(other)
-    assert programs.state(one.net) is not None
-    assert programs.state(object()) is None

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file, save_file
 from tests.refusals import refused
 
-from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.backbone import INDEX, load_backbone
 
 PROGRAM = "from pathlib import Path\nPath(__file__).with_name('RUN').touch()\nclass Evil: ...\n"
 ENTRY = ["evil.Evil", "evil.Evil"]
@@ -73,6 +73,21 @@ def tokenizer_from_elsewhere(folder):
     change("tokenizer_config.json", fast_tokenizer_files=["../tokenizer.4.0.0.json"])(folder)
 
 
+def adapted(folder):
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA", "base_model_name_or_path": "evil/repository"}')
+
+
+def shards_from_elsewhere(folder):
+    names = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    (folder / INDEX).write_text(json.dumps({"weight_map": dict.fromkeys(names, "../model.safetensors")}))
+
+
+def pickled(folder):
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").rename(folder / "more.safetensors")
+
+
 ROPE = {"rope_type": "linear", "factor": 1.0, "rope_theta": 100.0, "mrope_section": [2, 3, 3]}
 #: Loaded as if they were not there.
 IGNORED = {
@@ -84,13 +99,23 @@ IGNORED = {
     "a tokenizer's program": program(
         "tokenizer_config.json", tokenizer_class="Evil", auto_map={"AutoTokenizer": ENTRY}
     ),
+    "a tokenizer's class": change("tokenizer_config.json", tokenizer_class="BertJapaneseTokenizer"),
 }
 READS = "backbone: expected a model that transformers reads in "
 REFUSED = {
     "an unknown model's program": (
         program("config.json", model_type="evil", auto_map={"AutoConfig": "evil.Evil"}),
-        "expected a model type of qwen2_5_vl, qwen3_vl, internvl, recommit_conv, got evil",
+        "expected a model type of qwen2_5_vl, qwen3_vl, recommit_conv, got evil",
     ),
+    "quantised": (
+        change("config.json", quantization_config={"quant_method": "fp8"}),
+        "expected weights that are not quantised",
+    ),
+    "depth": (change("config.json", "vision_config", depth=100_000), "expected depth of 1..1024, got 100000"),
+    "words": (change("config.json", "text_config", vocab_size=10**9), " numbers, as config.json says, got "),
+    "an adapter": (adapted, "expected a whole model, got one with adapter_config.json"),
+    "shards from elsewhere": (shards_from_elsewhere, " in its model.safetensors.index.json, got '../"),
+    "a pickle": (pickled, "expected model.safetensors or model.safetensors.index.json, got neither"),
     "no model type": (change("config.json", model_type=[]), "expected a model type of "),
     "layers": (
         change("config.json", "text_config", num_hidden_layers=10**6),
@@ -119,6 +144,7 @@ def test_what_runs_elsewhere_does_not_run(name, foreign):
     IGNORED[name](foreign)
     backbone = load_backbone(foreign)
     assert not (foreign / "RUN").exists()
+    assert type(backbone.tokenizer).__name__ == "Qwen2Tokenizer"
     assert len(backbone.config.id2label) == 2
     assert backbone.base.language_model.rotary_emb.inv_freq.numel() < 64
     assert not (backbone.base.language_model.embed_tokens.weight == 7).any()
@@ -129,3 +155,15 @@ def test_what_is_no_model_of_ours_is_a_sentence(foreign):
         make(theirs := shutil.copytree(foreign, foreign.parent / name))
         refused([(lambda theirs=theirs: load_backbone(theirs), words)], ValueError)
         assert not (theirs / "RUN").exists()
+
+
+@pytest.mark.parametrize("where", [None, "text_config", "vision_config"])
+def test_kernels_are_not_asked_for(where, foreign, monkeypatch):
+    """A configuration may name compiled code on a hub, which transformers then loads."""
+    from transformers import modeling_utils
+
+    for each in (name for name in dir(modeling_utils) if "kernel" in name and "load" in name):
+        monkeypatch.setattr(modeling_utils, each, lambda *_, **__: pytest.fail("a kernel was asked for"))
+    names = ("attn_implementation", "_attn_implementation", "_experts_implementation")
+    change("config.json", where, **dict.fromkeys(names, "evil/kernel"))(foreign)
+    load_backbone(foreign)

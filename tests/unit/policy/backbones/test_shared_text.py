@@ -21,7 +21,7 @@ V2 = ("sliding-v2", "sokoban-v2")
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 
 
-@pytest.fixture(scope="module", params=["tiny", "tiny-qwen3-vl", "tiny-internvl"])
+@pytest.fixture(scope="module", params=["tiny", "tiny-qwen3-vl"])
 def folder(request, tmp_path_factory):
     return make_backbone(tmp_path_factory.mktemp("family"), BACKBONES[request.param])
 

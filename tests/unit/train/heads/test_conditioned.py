@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.reference import graphs as slow_graphs
-from tests.reference import head_values as slow
 from tests.refusals import refused
 from tests.unit.graph import cases
 
@@ -20,6 +17,7 @@ import recommit
 from recommit.graph import build
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
+from recommit.graph.values import commitments, policy_values
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.world_model import WorldModel
@@ -41,47 +39,26 @@ def problem_by_hash(count, budgets):
     )
 
 
-def edges_of(problem):
-    """The same edges, executed one after the other in plain Python."""
-    graph = problem.graph
-    plans = {state.tobytes(): plan.tolist() for state, plan in zip(graph.states, graph.plans, strict=True)}
-    starts = [graph.states[i] for i in problem.starts]
-    return slow_graphs.explore(cases.TASKS[graph.task], starts, lambda state: plans[state.tobytes()])
-
-
 def probs_by_budget(problem, seed=1):
     shape = (problem.longest + 1, len(problem.rows))
     return np.random.default_rng(seed).dirichlet([1.0] * len(problem.depths), shape)
 
 
 def test_advantages_are_those_of_the_definition():
+    """By values that tests/property/test_backup.py compares with every sequence of depths."""
     problem = problem_by_hash(4, (2, 3))
-    probs = probs_by_budget(problem)
-    row, edges = {node: i for i, node in enumerate(problem.rows)}, edges_of(problem)
-    keys = [state.tobytes() for state in problem.graph.states]
-    node = {key: i for i, key in enumerate(keys)}
-
-    def asked(key, remaining):
-        return probs[remaining, row[node[key]]].tolist()
-
+    graph, rows, probs = problem.graph, problem.rows, probs_by_budget(problem)
+    every = np.zeros((problem.longest, len(graph), len(problem.depths)))
+    every[:, rows] = probs[1:]
+    value = policy_values(graph, problem.longest, every, problem.prices)
+    cost = problem.prices.action * graph.executed[rows] + problem.prices.observation
+    expected, visits = np.zeros_like(probs), np.zeros(probs.shape[:2])
+    expected[1:] = value[:-1][:, graph.landing[rows]] - cost - value[1:, rows, None]
+    for budget in problem.budgets:
+        for remaining, nodes, _, mass in commitments(graph, problem.starts, budget, every[:budget]):
+            np.add.at(visits[remaining], np.searchsorted(rows, nodes), mass)
     share, advantage = conditioned.advantages(problem, probs)
-    visits: Counter[tuple[int, int]] = Counter()
-    for start in problem.starts:
-        for budget in problem.budgets:
-            for likely, key, remaining in slow.visits_by_budget(edges, asked, problem.depths, keys[start], budget):
-                visits[remaining, row[node[key]]] += likely
-    total = sum(visits.values())
-    expected = np.zeros_like(advantage)
-    for remaining, i in visits:
-        key = keys[problem.rows[i]]
-        prices = (problem.prices.action, problem.prices.observation)
-        own = slow.value_by_budget(edges, asked, problem.depths, key, remaining, *prices)
-        for place, depth in enumerate(problem.depths):
-            after, executed, _ = edges[key][depth]
-            onward = slow.value_by_budget(edges, asked, problem.depths, after, remaining - 1, *prices)
-            expected[remaining, i, place] = onward - prices[0] * executed - prices[1] - own
-        assert share[remaining, i] == pytest.approx(visits[remaining, i] / total, abs=1e-12)
-    assert share.sum() == pytest.approx(1.0)
+    assert share == pytest.approx(visits / visits.sum(), abs=1e-12)
     scale = np.sqrt((share[..., None] * probs * expected**2).sum())
     seen = share > 0
     assert np.allclose(advantage[seen], expected[seen] / scale, atol=1e-9)

@@ -74,7 +74,7 @@ def test_a_share_of_each_step_is_where_the_commitments_of_the_policy_led(plan, d
 def test_an_episode_that_cannot_be_solved_ends(levels):
     """Its place goes to the row of the data."""
     dataset = run.opened(levels)[0]
-    task, rows = dataset.spec.puzzle(), next(loading.Feed(dataset, 6)).states
+    task, rows = dataset.spec.puzzle(), next(loading.Mixture([dataset], 6))[0].rows.states
     dead = rows[0].copy()
     dead[dead >= 5] -= 5
     dead[dead == 6] = 2

@@ -11,7 +11,7 @@ from tests.refusals import refused
 
 pytest.importorskip("torch", reason="presets check the recipes of their runs")
 
-from recommit.data import held_out
+from recommit.data import held_out, leaderboard_splits
 from recommit.reproduce import preset
 from recommit.storage.errors import Damaged
 
@@ -24,12 +24,12 @@ PUBLISHED = {
 
 
 def test_they_are_those_that_were_published():
-    assert {name: held_out.read_frozen(name).sha256 for name in held_out.frozen_names()} == PUBLISHED
+    assert {name: leaderboard_splits.read(name).sha256 for name in leaderboard_splits.names()} == PUBLISHED
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_lengths_are_exact(name):
-    split = held_out.read_frozen(name)
+    split = leaderboard_splits.read(name)
     some = np.arange(0, len(split.starts), 16)
     assert (split.task.distance(split.starts[some]) == split.length[some]).all()
 
@@ -37,7 +37,7 @@ def test_lengths_are_exact(name):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_they_are_the_test_split_of_their_recipe(name):
     """So a data set, an evaluation and a zero-shot run can be had of the same levels."""
-    split = held_out.read_frozen(name)
+    split = leaderboard_splits.read(name)
     drawn = held_out.starts(split.recipe, "test", len(split.starts), ())
     assert np.array_equal(drawn.states, split.starts)
     assert split.recipe.ids(drawn.difficulty.tolist(), drawn.number.tolist()) == list(split.ids)
@@ -51,7 +51,7 @@ def _presets():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_no_preset_that_keeps_splits_apart_trains_on_them(name):
-    split = held_out.read_frozen(name)
+    split = leaderboard_splits.read(name)
     nobody = np.zeros(0, np.uint64)
     same = [
         spec
@@ -64,10 +64,10 @@ def test_no_preset_that_keeps_splits_apart_trains_on_them(name):
 
 
 def test_a_changed_file_is_refused(tmp_path, monkeypatch):
-    values = json.loads((held_out.FOLDER / "sliding-3x3.json").read_text())
+    values = json.loads((leaderboard_splits.FOLDER / "sliding-3x3.json").read_text())
     changed = {"length": [2] * 1024, "budgets": [16, 10], "prices": {"action": 0.0, "observation": 0.01}}
     changed |= {"levels": values["levels"][::-1], "ids": values["ids"][::-1]}
-    monkeypatch.setattr(held_out, "FOLDER", tmp_path)
+    monkeypatch.setattr(leaderboard_splits, "FOLDER", tmp_path)
     for field, value in changed.items():
         (tmp_path / "sliding-3x3.json").write_text(json.dumps({**values, field: value}))
-        refused([(lambda: held_out.read_frozen("sliding-3x3"), "expected what was written there")], Damaged)
+        refused([(lambda: leaderboard_splits.read("sliding-3x3"), "expected what was written there")], Damaged)

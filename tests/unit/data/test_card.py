@@ -1,8 +1,7 @@
-"""Exports, opened with the tools they are for, and the commands of a data set."""
+"""A data set, opened with the tools that its card names."""
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -12,8 +11,7 @@ import numpy as np
 import pytest
 
 import recommit.data
-from recommit.cli import main
-from recommit.data import card, exports, rows
+from recommit.data import rows
 from recommit.data.spec import DataSpec, Difficulty
 
 PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
@@ -53,47 +51,11 @@ def test_a_stranger_opens_the_folder(data, tmp_path):
             assert (row["split"], row["id"]) == ("train", ids[i])
 
 
-def test_parquet_with_images_and_messages(data, tmp_path):
-    one, other = (exports.export(data, tmp_path / name, states_per_file=64) for name in ("out", "again"))
-    assert all((tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes() for name in one)
-    assert one == other
-    loaded = load_dataset(
-        "parquet", data_files=str(tmp_path / "out" / "*.parquet"), split="train", cache_dir=str(tmp_path / "cache")
-    )
-    content = data.columns()
-    content = content[~content.dead]
-    expanded = rows.expand(content)
-    assert loaded.num_rows == len(expanded)
-    assert type(loaded.features["image"]).__name__ == "Image"
-    pictures = data.puzzle.render(content.states)
-    for i in range(0, len(expanded), 29):
-        row, depth = loaded[i], int(expanded.depth[i])
-        actions = expanded.actions[i, :depth].tolist()
-        assert (row["depth"], row["actions"]) == (depth, actions)
-        assert np.array_equal(np.asarray(row["image"].convert("RGB")), pictures[expanded.row[i]])
-        question, answer = row["messages"]
-        assert (question["role"], answer["role"]) == ("user", "assistant")
-        assert f"the next {depth} action" in question["content"]
-        assert json.loads(answer["content"]) == {"actions": [recommit.ACTIONS[action] for action in actions]}
-
-
-def test_an_export_that_was_broken_off_has_no_row_twice(data, tmp_path, monkeypatch):
-    """Of other sizes than the one before it, so that the names of the two say nothing of their rows."""
-    before = exports.export(data, tmp_path, states_per_file=64)
-    assert sorted(p.name for p in tmp_path.iterdir()) == before
-    with monkeypatch.context() as broken:
-        broken.setattr(exports, "_encoded", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            exports.export(data, tmp_path, states_per_file=1000)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
     datasets = pytest.importorskip("datasets")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path))
     card = (data.folder / "README.md").read_text(encoding="utf-8")
-    assert "snapshot_download" not in card, "it was not pushed to anywhere"
     (code,) = [each for each in re.findall(r"```python\n(.*?)```", card, re.DOTALL) if "DataLoader" in each]
     names = {}
     with warnings.catch_warnings():
@@ -107,28 +69,6 @@ def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypat
         first += len(part)
     assert first == len(content)
     assert min(content.count) < 8  # else nothing was padded
-
-
-def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    assert main(["data", "export", str(data.folder), "--push", "me/set", "--hub", str(tmp_path)]) == 0
-    place = tmp_path / "datasets" / "me" / "set"
-    card = huggingface_hub.DatasetCard.load(place / "README.md")
-    assert 'recommit.data.open(huggingface_hub.snapshot_download("me/set", repo_type="dataset"))' in card.text
-    assert [item["split"] for item in card.data.configs[0]["data_files"]] == ["train", "validation"]
-    assert card.data.license == "apache-2.0"
-    assert recommit.data.open(place).columns().sha256() == data.columns().sha256()
-
-
-def test_statistics(data):
-    found, content = card.describe(data), data.columns()
-    assert (found["rows"], found["dead"]) == (len(content), int(content.dead.sum()))
-    assert sum(found["kinds"].values()) == len(content)
-    assert sum(found["lengths"].values()) == 30
-    assert found["admissible"]["4"] == int((content.distance >= 4).sum())
-    assert sum(found["admissible"].values()) == found["samples"]
-    ties = rows.masks(content.optimal)[content.distance > 0].sum(axis=1)
-    assert found["optimal_actions"] == {str(n): int((ties == n).sum()) for n in sorted(set(ties.tolist()))}
 
 
 def test_looking_at_the_package_needs_no_extra():
