@@ -2,7 +2,7 @@
 
 Each figure is of a process of its own, after loading: CPU seconds and wall seconds, medians of the rounds, in which all
 numbers of threads take turns. "2 spin" is torch's default, whose threads wait at full speed; "2 sleep" is the same with
-``OMP_WAIT_POLICY=passive``; the column of the rule repeats what the package chooses. Busy loops are programs that count.
+``OMP_WAIT_POLICY=passive``; the column "rule" is what the package chooses. Busy loops only count.
 PPO of docs/guides/rl-libraries.md is skipped where Stable-Baselines3 is not installed.
 """
 
@@ -30,7 +30,7 @@ WAYS = {"rule": ("", 0), "1": ("active", 1), "2 sleep": ("passive", 2), "2 spin"
 #: Seconds after which a cell is given up.
 LIMIT = 240
 POLICIES = ("sliding-3x3", "sokoban-7x7", "sokoban-10x10")
-DATA = ("data", "build", "--task", "sliding", "--size", "3", "3", "--train", "2048", "--validation", "64", "--test", "64")
+DATA = tuple("data build --task sliding --size 3 --length 8 24 --count 2048 --seed 0".split())
 
 
 def episode(name: str, threads: int) -> Callable[[], object]:
@@ -57,7 +57,18 @@ def evaluation(threads: int, folder: Path) -> Callable[[], object]:
 def warm_start(threads: int, folder: Path, data: Path) -> Callable[[], object]:
     """A hundred steps of the five-minute start."""
     return verb(
-        *("train", "sft", "--recipe", "quick-sliding", "--data", str(data), "--steps", "100", "--threads", str(threads)),
+        *(
+            "train",
+            "sft",
+            "--recipe",
+            "quick-sliding",
+            "--data",
+            str(data),
+            "--steps",
+            "100",
+            "--threads",
+            str(threads),
+        ),
         *("--out", str(folder / "sft"), "--set", "validation.every=1000"),
     )
 
@@ -181,7 +192,9 @@ def main() -> None:
             for loops in LOOPS:
                 with busy(loops):
                     rounds = [{way: measured(what, way, data) for way in WAYS} for _ in range(arguments.rounds)]
-                rows.append({"what": what, "loops": loops, **{way: median([each[way] for each in rounds]) for way in WAYS}})
+                rows.append(
+                    {"what": what, "loops": loops, **{way: median([each[way] for each in rounds]) for way in WAYS}}
+                )
                 print(table(rows[-1:]).splitlines()[-1], file=sys.stderr, flush=True)
     print(table(rows))
     if arguments.json:

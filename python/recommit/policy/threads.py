@@ -1,8 +1,8 @@
-"""How many threads torch computes with: one for a small network on a CPU, and otherwise the process's own number.
+"""How many threads torch computes with: one for a small network on a CPU, for others as many as the process has.
 
-Threads of a pool meet after every operator. The operators of a small network take microseconds, so that two threads gain
-little on idle cores; on busy ones the thread that waits gives its core to other programs, or burns it, and a pass takes
-ten to a hundred times as long (docs/performance.md has the table).
+Threads of a pool meet after every operator, and an operator of a small network takes microseconds: two of them gain
+little on quiet cores. On busy ones each waits for the other to get its core back, and a pass takes many times as long
+(docs/benchmarks-train.md).
 """
 
 from __future__ import annotations
@@ -16,29 +16,32 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Parameters from which on a network is worth several threads.
+#: Parameters from which on a network gains from several threads.
 SMALL = 10_000_000
-_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
-
-
-def fastest(network: torch.nn.Module) -> int:
-    """Threads by the rule."""
-    parameters = list(network.parameters())
-    on_cpu = all(each.device.type == "cpu" for each in parameters)
-    return 1 if on_cpu and sum(each.numel() for each in parameters) < SMALL else torch.get_num_threads()
+_DECIDED: ContextVar[bool] = ContextVar("decided", default=False)
 
 
 @contextmanager
-def threads(network: torch.nn.Module, count: int = 0) -> Iterator[None]:
-    """``count`` threads within, or those of the rule where it is 0; the number of before afterwards. The outermost of
-    several that are nested decides."""
-    if _INSIDE.get():
+def threads(chosen: int | torch.nn.Module) -> Iterator[None]:
+    """This number of threads, or those that suit a network; afterwards as before.
+
+    0 decides nothing. Of several that are nested the outermost one that decides counts: what a user asked for holds for
+    every policy that is played.
+    """
+    if _DECIDED.get() or chosen == 0:
         yield
         return
-    before, token = torch.get_num_threads(), _INSIDE.set(True)
-    torch.set_num_threads(count or fastest(network))
+    before, decided = torch.get_num_threads(), _DECIDED.set(True)
+    torch.set_num_threads(chosen if isinstance(chosen, int) else suited(chosen))
     try:
         yield
     finally:
         torch.set_num_threads(before)
-        _INSIDE.reset(token)
+        _DECIDED.reset(decided)
+
+
+def suited(network: torch.nn.Module) -> int:
+    """Threads for a network by its size and place."""
+    parameters = list(network.parameters())
+    on_cpu = all(each.device.type == "cpu" for each in parameters)
+    return 1 if on_cpu and sum(each.numel() for each in parameters) < SMALL else torch.get_num_threads()

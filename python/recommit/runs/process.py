@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 
 #: Of glibc's ``mallopt``: how much may lie free before it goes back, and how large a block is mapped by itself.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-#: Parameters of a network whose threads would mostly wait for each other: seven times the CPU time of one thread was
-#: seen, where other programs computed.
-_SMALL = 10_000_000
-
-
-def configure_torch(threads: int) -> None:
-    """Set the number of threads (0: torch's default)."""
-    if threads:
-        torch.set_num_threads(threads)
 
 
 @contextmanager
@@ -45,23 +36,16 @@ def preserved_torch_state() -> Iterator[None]:
             torch.cuda.set_rng_state_all(on_gpus)
 
 
-def configure_inference(threads: int) -> None:
-    """Set the number of threads (0: torch's default), and keep freed memory: nothing is trained here.
+def keep_freed_memory() -> None:
+    """Keep what is freed for the next pass: nothing is trained in this process.
 
     glibc gives what many pictures took back at once, and asks for it anew at the next pass. That was a fifth
     of the time of 256 pictures with eight augmentations.
     """
-    if threads:
-        torch.set_num_threads(threads)
     library = _library()
     if library is not None:
         for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
             library.mallopt(threshold, 1 << 30)
-
-
-def watching_threads(policy: torch.nn.Module) -> int:
-    """Threads for ``configure_inference``, where a policy plays a state or a few at a time."""
-    return int(sum(each.numel() for each in policy.parameters()) < _SMALL)
 
 
 @cache
