@@ -30,7 +30,7 @@ WAYS = {"rule": ("", 0), "1": ("active", 1), "2 sleep": ("passive", 2), "2 spin"
 #: Seconds after which a cell is given up.
 LIMIT = 240
 POLICIES = ("sliding-3x3", "sokoban-7x7", "sokoban-10x10")
-DATA = tuple("data build --task sliding --size 3 --length 8 24 --count 2048 --seed 0".split())
+DATA = "data build --task sliding --size 3 --length 8 24 --count 2048 --seed 0"
 
 
 def episode(name: str, threads: int) -> Callable[[], object]:
@@ -187,7 +187,7 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "data"
-        verb(*DATA, "--out", str(data))()
+        verb(*DATA.split(), "--out", str(data))()
         for what in workloads:
             for loops in LOOPS:
                 with busy(loops):

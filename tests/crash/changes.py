@@ -75,8 +75,9 @@ ACTS = {"full disk": full, "no permission": refused, "killed": dead}
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file but for what depends on the machine, and for the locks."""
-    names = (p for p in sorted(folder.rglob("*")) if p.is_file() and p.name not in ("timing.jsonl", ".lock"))
+    """Every file but for what depends on the machine, the locks, and what the commands of a preset said when."""
+    files = (p for p in sorted(folder.rglob("*")) if p.is_file() and p.parent.name != "launch")
+    names = (p for p in files if p.name not in ("timing.jsonl", ".lock"))
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in names}
 
 

@@ -162,13 +162,13 @@ def write_in_place(patch):
 
 
 class Campaign:
-    """A command, ``call(out)``, that is killed at random moments; ``look`` says what must not be seen in between.
+    """A command, ``call(out)``, that is killed at random moments.
 
     Half of the moments are any, half soon after the start, while it recovers from the kills before.
     """
 
-    def __init__(self, call, out, look=torn):
-        self.call, self.out, self.look = call, out, look
+    def __init__(self, call, out):
+        self.call, self.out = call, out
         shutil.rmtree(out, ignore_errors=True)
         assert call(out) == 0  # here, so that no child imports anything
         self.whole = content(out)
@@ -187,7 +187,7 @@ class Campaign:
             where = f"RECOMMIT_KILLS_SEED={seed}, after {kills.total()} kills {number.name} after {seconds:.4f} s"
             if end in KILLS:
                 kills[number.name] += 1
-                found = self.look(self.out)
+                found = torn(self.out)
                 assert found == [], f"{where}: {found}"
             else:
                 self.check(end, where)

@@ -51,34 +51,6 @@ def test_a_naive_writer_is_seen(tmp_path, undisturbed, monkeypatch):
         killed_at_every(4, "before", tmp_path, undisturbed)
 
 
-#: What differs between data sets: walls, several difficulties and states beside the path; splits apart by regions.
-RECIPES = {
-    "sokoban": SMALL,
-    "sliding": DataSpec(
-        "sliding", (3, 3), (Difficulty((8, 12)), Difficulty((13, 16))), 60, 12, 12, disjoint="regions", shard=20
-    ),
-}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_kills_at_random_moments(tmp_path, recipe, record_property):
-    record_property("executed", killed_at_random_moments(RECIPES[recipe], tmp_path, killer.wanted(1000)))
-
-
-def test_a_writer_in_place_is_seen_at_random_moments(tmp_path, monkeypatch):
-    killer.write_in_place(monkeypatch)
-    with pytest.raises(AssertionError, match="torn or wrong"):
-        killed_at_random_moments(LIGHT, tmp_path, 20)
-
-
-def killed_at_random_moments(recipe, tmp_path, kills):
-    build(recipe, tmp_path / "calm")
-    expected = content(tmp_path / "calm")
-    build_in = lambda folder: 0 * len(build(recipe, folder).shards)
-    return killer.Campaign(build_in, tmp_path / "set", lambda folder: findings(folder, expected)).kill(kills)
-
-
 def killed_at_every(stride, moment, tmp_path, undisturbed):
     """Operations that change the disk in turn, in fresh folders, and in one that recovers from kill after kill; how
     many.
@@ -111,31 +83,27 @@ SLIDING = DataSpec("sliding", (3, 3), (Difficulty((8, 24)),), 120_000, test=64, 
 SOKOBAN = DataSpec("sokoban", (8, 8), (Difficulty((8, 32), 2),), 55_000, test=64, perturbed=1, shard=256)
 
 
-class Hunt:
-    """Builds one recipe with two workers in one folder again and again, and kills the build (and it alone) on the way.
+def hunted(recipe, folder, seed, kills, most):
+    """Build with two workers in one folder again and again, each build (and it alone) killed within ``most`` operations
+    of its start; then it is left alone. How many shards were there at the last kill.
 
-    It dies at one of its next operations, by a seed: so it gets on, but slowly, and its workers are in any phase of
+    Each dies at one of its next operations, by a seed: so it gets on, but slowly, and its workers are in any phase of
     their life. When they do what is chance; that it dies so often is not, while it has more operations to come.
     """
-
-    def __init__(self, recipe, folder, seed):
-        self.recipe, self.folder, self.random = recipe, folder, random.Random(seed)
-
-    def run(self, kills, most):
-        """Each kill within ``most`` operations of a start; then the build is left alone."""
-        for _ in range(kills):
-            files_ = killer.Suicidal(self.random.randint(1, most), self.random.choice(["before", "after"]))
-            assert killer.run(self.folder, files_=files_, recipe=self.recipe, workers=2) == killer.KILLED
-        last = len(list(self.folder.glob("data/*.parquet")))
-        assert killer.run(self.folder, recipe=self.recipe, workers=2) == killer.SURVIVED
-        return last
+    draw = random.Random(seed)
+    for _ in range(kills):
+        files_ = killer.Suicidal(draw.randint(1, most), draw.choice(["before", "after"]))
+        assert killer.run(folder, files_=files_, recipe=recipe, workers=2) == killer.KILLED
+    last = len(list(folder.glob("data/*.parquet")))
+    assert killer.run(folder, recipe=recipe, workers=2) == killer.SURVIVED
+    return last
 
 
 def test_killed_with_its_workers_working(tmp_path, record_property):
     """The workers of a killed build die with it, and the folder's lock is free at once."""
     plan = LIGHT.changed(count=120)
     build(plan, tmp_path / "calm")
-    Hunt(plan, tmp_path / "killed", 4).run(8, most=20)
+    hunted(plan, tmp_path / "killed", 4, 8, most=20)
     assert differences(tmp_path / "killed", content(tmp_path / "calm")) == []
     record_property("executed", 8)
 
@@ -152,7 +120,7 @@ def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
         assert differences(tmp_path / name, content(tmp_path / "1")) == []
     rows = manifest.read(tmp_path / "1").total("rows", "train")
     assert rows > 1_000_000
-    last = Hunt(SOKOBAN, tmp_path / "killed", 5).run(100, most=10)
+    last = hunted(SOKOBAN, tmp_path / "killed", 5, 100, most=10)
     assert differences(tmp_path / "killed", content(tmp_path / "1")) == []
     record_property("executed", 100)
     print(f"{rows:,} rows; 100 kills, {last} shards were there at the last one")

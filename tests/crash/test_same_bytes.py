@@ -90,18 +90,8 @@ def test_ray(tmp_path, undisturbed):
     pytest.importorskip("ray")
     recipe = tmp_path / "recipe.json"
     recipe.write_text(SMALL.to_json(), "utf-8")
-    call = [
-        sys.executable,
-        "-m",
-        "recommit.cli",
-        "data",
-        "build",
-        "--recipe",
-        str(recipe),
-        "--out",
-        str(tmp_path / "set"),
-    ]
-    call += ["--engine", "ray", "--workers", "2"]
+    call = [sys.executable, "-m", "recommit.cli", "data", "build", "--recipe", str(recipe)]
+    call += ["--out", str(tmp_path / "set"), "--engine", "ray", "--workers", "2"]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert differences(tmp_path / "set", undisturbed) == []

@@ -104,7 +104,7 @@ def make(place: Path, *, every: bool = False) -> Path:
 
 
 def _more(place: Path) -> None:
-    """Of other agents, of a model behind an endpoint, and for a hub."""
+    """Of other agents, and of a model behind an endpoint."""
     build(ROOMS, place / "rooms")
     server = Server(script=expert(ROOMS.puzzle()))
     flags = {"endpoint": "custom", "base_url": server.url, "data": place / "rooms", "instances": 6, "budget": 3}
@@ -197,8 +197,7 @@ def _evaluation(place: Path) -> list[Any]:
     figures = [folder.spec, folder.summary, folder.against, folder.instances]
     decided = [(agent, folder.decisions(agent)) for agent in folder.agents]
     regrets = [vars(found) for agent, rows in decided if (found := folder.regrets(agent, rows[0]))]
-    figures += [verified.values(place, "compute.json")] if folder.has("compute.json") else []
-    figures += [folder.thresholds(agent, budget) for agent in folder.agents for budget in folder.budgets]
+    figures += [verified.content(place, name) for name in ("compute.json", "thresholds.json") if folder.has(name)]
     seen = vars(seeds.read(place))
     drawn = [folder.values(agent, budget, "lost") for agent in folder.agents for budget in folder.budgets]
     names = sorted(path.stem for path in (place / "decisions").iterdir() if not path.stem.endswith(SUFFIX))

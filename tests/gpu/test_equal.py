@@ -145,12 +145,9 @@ def clear(scores):
     return ((best[..., 0] - best[..., 1]) > TIE).long().cumprod(-1).bool().cpu().numpy()
 
 
-def test_looks(pair, task):
-    pair.check(lambda policy: [[policy.encode(task, states_of(task))]])
-
-
-def test_depths_and_scores_of_plans(pair, task):
+def test_looks_depths_and_scores_of_plans(pair, task):
     actions = torch.from_numpy(np.random.default_rng(0).integers(0, 4, (8, 8)))
+    pair.check(lambda policy: [[policy.encode(task, states_of(task))]])
     pair.check(lambda policy: [[logits] for logits in policy(task, states_of(task), actions)])
 
 

@@ -84,33 +84,32 @@ def test_a_picture_encoder_that_learns_is_noticed(tiny, monkeypatch):
         check_frozen(tiny, torch.device("cpu"))
 
 
-def check_resume(limit, tmp_path, owner, train):
+def check_resume(tmp_path, owner, train):
     """``train(folder)`` in one go, and interrupted and called again."""
     assert train(tmp_path / "straight") == 0
     interrupt_and_go_on(owner, lambda: train(tmp_path / "stopped"), 2)
     straight, stopped = (learned_losses(tmp_path / name) for name in ("straight", "stopped"))
     assert len(stopped) == len(straight)
-    assert apart(stopped, straight) <= limit, f"{stopped}, expected {straight}"
+    assert apart(stopped, straight) <= SAME_RUN, f"{stopped}, expected {straight}"
 
 
-def limit_of(device):
-    return SAME_RUN if device.type == "cuda" else 0.0
-
-
-def check_warm_start(device, limit, data, tmp_path):
+def check_warm_start(device, data, tmp_path):
     plan = warm_start(device, steps=5)
-    check_resume(limit, tmp_path, sft.SftTrainer, lambda out: sft.train(plan, data, out, quiet=True))
+    check_resume(tmp_path, sft.SftTrainer, lambda out: sft.train(plan, data, out, quiet=True))
 
 
-def test_a_warm_start_is_resumed(device, data, tmp_path):
-    check_warm_start(device, limit_of(device), data, tmp_path)
+@pytest.mark.gpu
+def test_a_warm_start_is_resumed(data, tmp_path):
+    """On a CPU to the bit: tests/unit/train."""
+    check_warm_start(torch.device("cuda"), data, tmp_path)
 
 
-@pytest.mark.parametrize("group", [pytest.param("state", marks=pytest.mark.gpu), "exact"])
-def test_reinforcement_is_resumed(device, data, tmp_path, group):
-    begin, plan = tmp_path / "begin", reinforcement(device, group=group)
-    assert sft.train(warm_start(device), data, begin, quiet=True) == 0
-    check_resume(limit_of(device), tmp_path, run.GrpoTrainer, lambda out: run.train(plan, begin, out, quiet=True))
+@pytest.mark.gpu
+@pytest.mark.parametrize("group", ["state", "exact"])
+def test_reinforcement_is_resumed(data, tmp_path, group):
+    begin, plan = tmp_path / "begin", reinforcement(torch.device("cuda"), group=group)
+    assert sft.train(warm_start(torch.device("cuda")), data, begin, quiet=True) == 0
+    check_resume(tmp_path, run.GrpoTrainer, lambda out: run.train(plan, begin, out, quiet=True))
 
 
 def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):
@@ -122,7 +121,7 @@ def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):
 
     monkeypatch.setattr(Engine, "load", forgetful)
     with pytest.raises(AssertionError, match="expected"):
-        check_warm_start(torch.device("cpu"), SAME_RUN, data, tmp_path)
+        check_warm_start(torch.device("cpu"), data, tmp_path)
 
 
 def check_bfloat16(device, data, tmp_path, **differently):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 from tests.reference import levels as twin
 
 import recommit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FAST = settings(max_examples=200, deadline=None, derandomize=True)
 ROUND_TRIPS = settings(max_examples=400, deadline=None, derandomize=True)
@@ -226,22 +229,19 @@ def test_very_many_damaged_packs_are_read_alike(part: int) -> None:
     assert damaged_packs_agree(range(first, first + 50_000)) > 0
 
 
-@FAST
-@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
-def test_random_symbols_are_read_alike(text: str) -> None:
-    agree(text.encode())
+def joined(symbols: Sequence[str], most: int) -> st.SearchStrategy[bytes]:
+    return st.lists(st.sampled_from(symbols), max_size=most).map(lambda parts: "".join(parts).encode())
 
 
-@FAST
-@given(st.lists(st.sampled_from(["0", "1", "2", "3", "12", " ", " ", "\n"]), max_size=30).map("".join))
-def test_random_numbers_are_read_alike(text: str) -> None:
-    agree(text.encode())
+COMMENTED = st.builds(
+    lambda data, at: b"; comment"[:at] + data + b"\n#####\n#@$.#\n#####\n", st.binary(max_size=12), st.integers(0, 8)
+)
 
 
-@FAST
-@given(st.binary(max_size=12), st.integers(0, 8))
-def test_random_bytes_in_a_comment_are_read_alike(data: bytes, at: int) -> None:
-    agree(b"; comment"[:at] + data + b"\n#####\n#@$.#\n#####\n")
+@settings(FAST, max_examples=600)
+@given(st.one_of(joined(PIECES, 60), joined(["0", "1", "2", "3", "12", " ", " ", "\n"], 30), COMMENTED))
+def test_random_symbols_numbers_and_bytes_are_read_alike(data: bytes) -> None:
+    agree(data)
 
 
 def test_the_comparison_notices_a_wrong_twin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,8 @@ TRAINED = {"policy"}
 
 
 def read(path):
-    """The notebook; a format that is not nbformat 4.5, and a cell that has not been run, is an error."""
+    """The notebook; a cell that has not been run is an error."""
     book = json.loads(path.read_text(encoding="utf-8"))
-    assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
-    assert book["metadata"]["kernelspec"]["name"] == "python3"
-    ids = [cell["id"] for cell in book["cells"]]
-    assert len(set(ids)) == len(ids)
     code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     return book
@@ -73,7 +69,7 @@ def test_a_broken_notebook_is_noticed(tmp_path, monkeypatch):
     assert outputs(shown, whole=True) == ([["stream", "execute_result"]], [["1\n"], ["2"]])
     assert outputs(shown, whole=True) != outputs(book, whole=True)
     whole = read(NOTEBOOKS[0])
-    del whole["cells"][0]["id"]
+    next(cell for cell in whole["cells"] if cell["cell_type"] == "code")["execution_count"] = None
     (tmp_path / "broken.ipynb").write_text(json.dumps(whole))
-    with pytest.raises(KeyError):
+    with pytest.raises(AssertionError):
         read(tmp_path / "broken.ipynb")

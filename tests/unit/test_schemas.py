@@ -24,7 +24,7 @@ from recommit.policy import checkpoint, pretrained
 from recommit.policy.backbones.conv import ConvShape
 from recommit.policy.backbones.random_init import Shape
 from recommit.policy.config import HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
-from recommit.report import reading, sections
+from recommit.report import reading
 from recommit.reproduce import preset
 from recommit.storage import schema
 from recommit.train.config import SftConfig, plain
@@ -125,7 +125,7 @@ JSON = {
     "graphs": (graph_files.FIELDS,),
     "cards": (pretrained.CARD_FIELDS, card._FIELDS),
     "policies": (checkpoint.FIELDS,),
-    "evaluations": (reading.SUMMARY, reading.COMPARISON, reading.PLAN, reading.OPTIONS, sections._TABLE),
+    "evaluations": (reading.SUMMARY, reading.COMPARISON, reading.PLAN, reading.OPTIONS),
     "world models": (world_model.FIELDS,),
 }
 SUSPECT = ("url", "host", "endpoint", "key", "path", "place", "file", "repo", "launcher", "env_var", "script")

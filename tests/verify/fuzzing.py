@@ -36,16 +36,7 @@ def fuzz(target: Path, name: str, runs: int, folder: Path, seed: int = 1) -> int
     corpus.mkdir(parents=True, exist_ok=True)
     saved, dictionary = FUZZ / "corpus" / name, FUZZ / f"{name}.dict"
     options = [f"-dict={dictionary}"] if dictionary.exists() else []
-    command = [
-        "sh",
-        "-c",
-        '"$@" 2>&1',
-        "sh",
-        target,
-        f"-runs={runs}",
-        *LIMITS,
-        f"-seed={seed}",
-    ]
+    command = ["sh", "-c", '"$@" 2>&1', "sh", target, f"-runs={runs}", *LIMITS, f"-seed={seed}"]
     output = run([*command, f"-artifact_prefix={folder}/", *options, corpus, *([saved] if saved.is_dir() else [])])
     done = re.search(r"Done (\d+) runs", output)
     expect(done, f"{name} did not finish:\n{output[-2000:]}")

@@ -26,15 +26,8 @@ INSIDE = 'ip link set lo up && mount --bind "$0" /etc/hosts && exec "$@"'
 #: torch for that of each address that it reaches; where no file knows them, the C library asks a name server.
 HOSTS = f"127.0.0.1 localhost {socket.gethostname()}\n::1 localhost\n::ffff:127.0.0.1 localhost\n"
 TRACED = (
-    "strace",
-    "-f",
-    "-qq",
-    "--seccomp-bpf",
-    "-e",
-    "trace=connect,sendto,sendmsg,sendmmsg",
-    "-e",
-    "signal=none",
-    "-o",
+    *("strace", "-f", "-qq", "--seccomp-bpf"),
+    *("-e", "trace=connect,sendto,sendmsg,sendmmsg", "-e", "signal=none", "-o"),
 )
 OUTSIDE = {
     "a name": "import socket; socket.getaddrinfo('example.com', 80)",

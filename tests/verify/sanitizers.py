@@ -80,24 +80,10 @@ def ctest(folder: Path, *options: str) -> int:
 def build_with_python() -> tuple[Path, Path]:
     """The folder of the C++ tests, and that of a package whose extension is made of the same sanitized objects."""
     site, folder = BUILD / "asan-site", ROOT / "build" / f"asan-{sys.implementation.cache_tag}"
-    run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-build-isolation",
-            "--no-deps",
-            "--upgrade",
-            f"--target={site}",
-            ROOT,
-            f"-Cbuild-dir={folder}",
-            "-Ccmake.build-type=RelWithDebInfo",
-            "-Ccmake.define.RECOMMIT_SANITIZE=address,undefined",
-            "-Ccmake.define.RECOMMIT_TESTS=ON",
-        ]
-    )
+    flags = ["--quiet", "--no-build-isolation", "--no-deps", "--upgrade", f"--target={site}", f"-Cbuild-dir={folder}"]
+    defines = ["build-type=RelWithDebInfo", "define.RECOMMIT_SANITIZE=address,undefined", "define.RECOMMIT_TESTS=ON"]
+    cmake = [f"-Ccmake.{each}" for each in defines]
+    run([sys.executable, "-m", "pip", "install", *flags, ROOT, *cmake])
     return folder, site
 
 

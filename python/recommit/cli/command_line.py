@@ -97,9 +97,9 @@ def _process_as_before() -> Iterator[None]:
     with ExitStack() as stack:
         stack.callback(random.setstate, stream)
         if "torch" in sys.modules:
-            from recommit.runs.process import preserved_torch_state
+            from recommit.runs.process import torch_settings
 
-            stack.enter_context(preserved_torch_state())
+            stack.enter_context(torch_settings())
         yield
 
 

@@ -14,7 +14,8 @@ from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.estimate.costs import Estimate, Memory, PhaseCost, estimate, text
-    from recommit.estimate.options import GIB, EstimateOptions, Machine
+    from recommit.estimate.machine import GIB, Machine
+    from recommit.estimate.options import EstimateOptions
 
 __all__ = ["GIB", "Estimate", "EstimateOptions", "Machine", "Memory", "PhaseCost", "estimate", "text"]
 
@@ -22,6 +23,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "recommit.estimate.costs": "Estimate Memory PhaseCost estimate text",
-        "recommit.estimate.options": "EstimateOptions GIB Machine",
+        "recommit.estimate.machine": "GIB Machine",
+        "recommit.estimate.options": "EstimateOptions",
     },
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from recommit.estimate.machine import GIB, SHARE, Machine, Rate
 from recommit.estimate.meta_model import Shadow
-from recommit.estimate.options import GIB, SHARE, Machine, Rate
 from recommit.estimate.schedule import schedule
 from recommit.runs.progress import clock
 from recommit.train.config import SftConfig

@@ -39,7 +39,7 @@ from recommit.prices import Prices
 from recommit.runs import distributed
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team
-from recommit.runs.process import configure_inference, preserved_torch_state
+from recommit.runs.process import torch_settings
 from recommit.storage import verified
 from recommit.storage.terminal_text import StatusLine, say
 
@@ -75,10 +75,8 @@ def evaluate(options: EvaluateOptions, *, quiet: bool = True) -> list[dict[str, 
     return [] if result is None else result.rows
 
 
-@preserved_torch_state()
 def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | None:
     """Play, and write rows, figures and tables into the folder; None on all ranks but the main one."""
-    configure_inference(options.threads)
     members = None
     if options.paper:
         family = Members(options.run, options.seed, options.task)
@@ -87,7 +85,8 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
         members = family if paper_tables.in_paper(family) else None  # of other puzzles there is nothing to compare
     recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
     team = distributed.meet(options.device)
-    with EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
+    opened = EvaluationStore(options.out) if team.is_main_process else nullcontext()
+    with torch_settings(options.threads, inference=True), opened as store:
         summary = Evaluation(options, store, team=team, quiet=quiet).run()
         if store is None:
             return None

@@ -258,7 +258,7 @@ def _of_policy(given: str) -> ScoredAgent:
     errors.refuse_missing("train", "torch", "pyarrow")
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
-    from recommit.runs.process import configure_inference, preserved_torch_state
+    from recommit.runs.process import torch_settings
 
     folder = local_folder(given)
     policy = CommitPolicy.from_pretrained(folder).eval()
@@ -270,8 +270,7 @@ def _of_policy(given: str) -> ScoredAgent:
             depths, actions = policy.act(split.task, states, remaining=np.full(len(states), budget - turn))
             return depths, actions
 
-        with preserved_torch_state():
-            configure_inference(1)
+        with torch_settings(inference=True):
             return of_callable(act, split.task, split.starts, budget)
 
     return ScoredAgent("policy", weights_of(folder), play)

@@ -32,7 +32,7 @@ from recommit.puzzles.levels import format_levels, read_levels
 from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team, find_device, rank_batches, split_batches
-from recommit.runs.process import configure_inference, preserved_torch_state
+from recommit.runs.process import torch_settings
 from recommit.storage.ownership import refuse_foreign
 
 if TYPE_CHECKING:
@@ -338,10 +338,8 @@ def build(
     return graph.finished(numbers, groups, source or {})
 
 
-@preserved_torch_state()
 def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
     """``recommit graph build``: the graph of a run's best policy, from instances of its data, written; its manifest."""
-    configure_inference(options.threads)
     refuse_foreign(options.out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
     spec = recipe_of(str(options.run), options.task)
     if size := options.size or (_levels(options, spec.task).shapes[0] if options.levels else ()):
@@ -365,19 +363,20 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         "augmentations": policy.vision.augmentations(puzzle, puzzle.shape),
         **({"samples": options.samples, "seed": 0} if options.samples else {}),
     }
-    graph = build(
-        policy,
-        puzzle,
-        first,
-        groups,
-        also=ways(puzzle, first) if options.ways and not options.every_state else None,
-        budget=options.budget,
-        limit=options.limit,
-        features=options.features,
-        source=source,
-        samples=options.samples,
-        progress=progress,
-    )
+    with torch_settings(options.threads, inference=True):
+        graph = build(
+            policy,
+            puzzle,
+            first,
+            groups,
+            also=ways(puzzle, first) if options.ways and not options.every_state else None,
+            budget=options.budget,
+            limit=options.limit,
+            features=options.features,
+            source=source,
+            samples=options.samples,
+            progress=progress,
+        )
     return files.write(graph, options.out)
 
 

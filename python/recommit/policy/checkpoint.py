@@ -30,6 +30,7 @@ from recommit.policy.backbones.backbone import (
     LISTED,
     find_backbone,
     given_place,
+    is_repository,
     load_backbone,
     snapshot,
 )
@@ -37,7 +38,7 @@ from recommit.policy.config import PolicyConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
-from recommit.storage import errors, hub, schema, verified
+from recommit.storage import errors, schema, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.recipe_text import brief, cut
 from recommit.storage.safe_open import content
@@ -227,7 +228,7 @@ def local_folder(name: str | Path) -> Path:
 
 def _fetched(name: str | Path, revision: str) -> Path:
     """A local folder; the name of a repository on a hub, OWNER/NAME, is downloaded."""
-    if os.path.lexists(name) or not hub.is_repository(name):
+    if os.path.lexists(name) or not is_repository(name):
         return local_folder(name)
     return snapshot("policy", str(name), revision)
 

@@ -8,7 +8,6 @@ calling the policy is teacher forcing. ``checkpoint.py`` saves all of it but the
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,7 +19,6 @@ from recommit import checks
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.backbones.backbone import find_backbone, load_backbone
 from recommit.policy.backbones.conv import ConvBackbone
-from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, head_inputs
@@ -146,15 +144,6 @@ class CommitPolicy(nn.Module):
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""
         return save_policy(self, folder)
-
-    def push_to_hub(self, repo: str, *, private: bool = False, hub: Path | None = None) -> str:
-        """Upload the policy with a model card; returns the address.
-
-        With ``hub``, a local folder that stands in for the hub, nothing is sent.
-        """
-        with tempfile.TemporaryDirectory() as folder:
-            made = upload(self.save_pretrained(folder), repo)
-            return made.send(private=private) if hub is None else str(made.copy(hub))
 
     @property
     def vision_frozen(self) -> bool:

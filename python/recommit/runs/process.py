@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from recommit.policy.threads import threads
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,32 +22,29 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 @contextmanager
-def preserved_torch_state() -> Iterator[None]:
-    """Threads and global random streams afterwards as before, for other work in this process."""
-    threads = torch.get_num_threads()
+def torch_settings(count: int = 0, *, inference: bool = False) -> Iterator[None]:
+    """This many threads of torch meanwhile (0: those that suit each network); they and global random streams are
+    afterwards as before, for other work in this process. ``inference`` keeps freed memory: nothing is trained.
+
+    glibc gives what many pictures took back at once, and asks for it anew at the next pass. That was a fifth
+    of the time of 256 pictures with eight augmentations.
+    """
+    before = torch.get_num_threads()
     streams = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
     on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    if inference and (library := _library()) is not None:
+        for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            library.mallopt(threshold, 1 << 30)
     try:
-        yield
+        with threads(count):
+            yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
         random.setstate(streams[0])
         np.random.set_state(streams[1])  # noqa: NPY002
         torch.set_rng_state(streams[2])
         if on_gpus is not None:
             torch.cuda.set_rng_state_all(on_gpus)
-
-
-def keep_freed_memory() -> None:
-    """Keep what is freed for the next pass: nothing is trained in this process.
-
-    glibc gives what many pictures took back at once, and asks for it anew at the next pass. That was a fifth
-    of the time of 256 pictures with eight augmentations.
-    """
-    library = _library()
-    if library is not None:
-        for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
-            library.mallopt(threshold, 1 << 30)
 
 
 @cache

@@ -103,15 +103,6 @@ def _refuse_links(policy: Path) -> None:
             raise WrongFolder(f"init: expected files, got something else: {path}")
 
 
-def refuse_others(puzzles: Sequence[str], tasks: tuple[str, ...]) -> None:
-    """Refuse puzzles that a recipe was not made for, if it says for which ``tasks`` it was."""
-    if tasks and (others := sorted(set(puzzles) - set(tasks))):
-        raise ValueError(
-            f"data: expected {' and '.join(tasks)}, which the recipe was made for, got {', '.join(others)}; "
-            "--anyway trains all the same"
-        )
-
-
 def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
     """Have a policy remember which puzzles it is trained on."""
     policy.note_trained(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))

@@ -23,11 +23,11 @@ class TrainOptions:
             advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
         steps: Steps of the optimizer; of GRPO, rounds of rollout and update (default: those of the recipe).
         seed: Other seeds, other runs (default: that of the recipe).
-        threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
+        threads: Threads of torch; 0: one for a small network on a CPU, as many as torch likes for others (default:
+            those of the recipe).
         device: cpu, cuda, or auto (default: that of the recipe).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).
-        anyway: Train on data of puzzles that the recipe was not made for.
         wandb: Send the curves to this project of Weights & Biases.
         trackio: Write them for trackio, by this project.
     """
@@ -40,7 +40,6 @@ class TrainOptions:
     threads: int | None = None
     device: str | None = None
     zero: int | None = None
-    anyway: bool = False
     wandb: str = ""
     trackio: str = ""
 
@@ -48,13 +47,6 @@ class TrainOptions:
     def trackers(self) -> dict[str, str]:
         """By package, the project that the curves go to."""
         return {name: project for name, project in (("wandb", self.wandb), ("trackio", self.trackio)) if project}
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The puzzles that may be trained on; any if there are none."""
-        from recommit.train.config import tasks
-
-        return () if self.anyway else tasks(self.recipe)
 
     def _changes(self, **own: Any) -> dict[str, Any]:
         """Changes of the flags to a stage of the recipe, by path."""

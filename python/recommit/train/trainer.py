@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
+from recommit.policy.threads import threads
 from recommit.runs import distributed, process
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
@@ -61,12 +62,12 @@ def opened_run(
 ) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
     """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
     refuse_missing(trackers)
-    process.configure_torch(config.run.threads)
     join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
-    team = join(config.run.device)
-    opened = RunDirectory(out, is_main_process=team.is_main_process)
-    with given_backbone(backbone), opened as folder, Interrupt() as interrupt:
-        yield team, folder, interrupt
+    with process.torch_settings(config.run.threads), given_backbone(backbone):
+        team = join(config.run.device)
+        opened = RunDirectory(out, is_main_process=team.is_main_process)
+        with opened as folder, Interrupt() as interrupt:
+            yield team, folder, interrupt
 
 
 @dataclass
@@ -161,7 +162,7 @@ class Trainer(ABC):
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step or an interruption; the exit status."""
-        with self._log("metrics") as self.log, self._log("timing") as self.timing:
+        with threads(self.policy), self._log("metrics") as self.log, self._log("timing") as self.timing:
             self._resume_from_checkpoint()
             self.progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
             status = self._steps(interrupt)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from tests.waiting import HANG, ended
 
 import recommit
 from recommit.cli import command_line, flags
@@ -79,30 +75,3 @@ def test_verbs_without_a_dataclass_need_numpy_alone(
     assert command_line.main(["watch", "sokoban-7x7"]) == 0
     assert capsys.readouterr().out.startswith("sokoban-7x7: ")
     assert command_line.main(["watch", "--nonsense"]) == 2
-
-
-#: Says when levels begin to be generated.
-BEGUN = """
-import sys
-import recommit
-from recommit.cli import main
-generate = recommit.Sokoban.generate
-def begun(*arguments, **options):
-    print("ready", flush=True)
-    return generate(*arguments, **options)
-recommit.Sokoban.generate = begun
-sys.exit(main())
-"""
-
-
-def test_interrupted_is_130(tmp_path: Path) -> None:
-    words = ["levels", "generate", "--size", "30", "--boxes", "20", "--count", "1000000", "--out", str(tmp_path / "x")]
-    call = [sys.executable, "-c", BEGUN, *words]
-    with ended(subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=HANG)[1].decode().strip()
-    assert process.returncode == 130
-    assert said == f"recommit: interrupted; nothing was written to {tmp_path / 'x'}"
-    assert list(tmp_path.iterdir()) == []

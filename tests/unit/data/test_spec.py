@@ -57,10 +57,3 @@ WRONG = [
 def test_wrong_values_are_named():
     rows = [(lambda change=change: DataSpec.from_dict({**GOOD, **change}), words) for change, words in WRONG]
     refused(rows, errors.WrongDataSpec)
-
-
-def test_shards_cover_the_instances():
-    recipe = DataSpec.from_dict({**GOOD, "count": 1001, "shard": 100, "validation": 100})
-    for split, files in (("train", 11), ("validation", 1), ("test", 1)):
-        assert recipe.shards(split) == files
-        assert sum(recipe.shard_instances(split, shard) for shard in range(files)) == recipe.counts[split]

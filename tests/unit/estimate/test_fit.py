@@ -7,8 +7,8 @@ from tests.unit.estimate.measuring import sft
 
 import recommit
 from recommit.estimate import GIB, Machine, estimate, text
+from recommit.estimate.machine import SHARE
 from recommit.estimate.meta_model import PUBLISHED, PublishedTokenizer
-from recommit.estimate.options import SHARE
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.backbones.random_init import BACKBONES
 

@@ -260,15 +260,6 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
     assert any(during) == (features == "planted"), during
 
 
-def test_from_python_an_evaluation_gives_what_its_folder_holds(run, tmp_path):
-    options = EvaluateOptions(run, tmp_path / "eval", ("adaptive", "fixed-4"), (4,), instances=8, validation=4)
-    summary = evaluate(options)
-    assert summary == json.loads((tmp_path / "eval" / "summary.json").read_text())
-    assert {(row["agent"], row["decisions"]) for row in summary} == {("adaptive", 4), ("fixed-4", 4)}
-    (row,) = evaluate(EvaluateOptions(run, tmp_path / "one", "fixed-4", 4, instances=8, validation=4))
-    assert (row["agent"], row["decisions"]) == ("fixed-4", 4), "one agent and one budget need no list"
-
-
 def test_a_first_start_before_anybody_played_binds_nothing(run, tmp_path):
     few = EvaluateOptions(run, tmp_path / "eval", "fixed-4", 4, instances=6, validation=4)
     with pytest.raises(ValueError, match="expected the folder of a run"):

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.reference import horizon as slow_rules
-from tests.refusals import refused
 from tests.unit.graph import cases
 
 from recommit.graph import score
@@ -162,19 +161,3 @@ def test_rules_that_draw_are_scored_by_expectation(graph, scorer, name):
         assert sum(row.causes.values()) == pytest.approx(1.0)
     (mean,) = mean_gains(scorer, [rule_registry.named(name)], 2, 0.02)
     assert mean.gain < 1
-
-
-def test_what_is_refused(graph, scorer):
-    plain, cut = GraphScorer(cases.changed(graph, samples=None), SETTINGS), graph.landing.copy()
-    cut[graph.starts[0], 3] = -1
-    no_rules = ("fixed-0", "nothing+memory", "sampled+memory")
-    refused(
-        [
-            (lambda: score.score(plain, [rule_registry.named("agreement")]), "build it with --samples 32"),
-            (lambda: GraphScorer(cases.changed(graph, landing=cut), SETTINGS), "build it with a higher limit"),
-            *(
-                (lambda name=name: scorer.rules.chooser(rule_registry.named(name)), "rules: expected")
-                for name in no_rules
-            ),
-        ]
-    )

@@ -116,20 +116,6 @@ def test_a_memory_belongs_to_episodes():
     assert [(each.environment, each.h) for each in queue.decisions] == [(0, 2), (1, 2), (0, 1), (1, 1), (0, 2), (1, 2)]
 
 
-def test_a_dropped_queue_looks_again_in_the_same_episode():
-    queue = horizon.Queue(horizon.Fixed(3))
-    looks = []
-
-    def look(rows):
-        looks.append(rows)
-        return horizon.Plans(np.array([[1, 2, 3]]))
-
-    queue.act(look)
-    queue.drop()
-    assert queue.act(look).tolist() == [1]
-    assert [(each.episode, each.t, each.k) for each in queue.decisions] == [(0, 0, 0), (0, 1, 1)]
-
-
 def test_the_plans_of_decisions_are_there_for_thresholds():
     class Counts(horizon.ThresholdRule):
         """Reads what the last plan still held, and says one action."""

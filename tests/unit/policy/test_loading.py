@@ -18,9 +18,8 @@ from safetensors.torch import load_file, save_file
 from tests.refusals import refused
 
 import recommit
-from recommit.policy.backbones.backbone import INDEX, find_backbone, load_backbone
+from recommit.policy.backbones.backbone import INDEX, find_backbone, is_repository, load_backbone
 from recommit.policy.backbones.random_init import Shape, make_backbone
-from recommit.policy.card import upload
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.reference import ReferencePolicy
 
@@ -191,7 +190,6 @@ def test_a_download_is_seen_and_its_commit_is_kept(hub, tiny, tmp_path, capsys, 
     about = policy.save_pretrained(tmp_path / "saved")
     for name in ("config.json", "adapter/adapter_config.json"):
         assert f'"revision": "{COMMIT}"' in (about / name).read_text()
-    assert f"`{LISTED}`, commit `{COMMIT}`" in upload(about, "me/policy").texts["README.md"]
     hub.clear()
     again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
     assert (again.source, again.revision) == (LISTED, COMMIT)
@@ -266,3 +264,11 @@ def test_shapes_are_imagined_without_drawing_weights(monkeypatch):
         shapes = imagined_heads(PolicyConfig(decoder=decoder, head=head), 16)
         assert {tensor.device.type for tensor in shapes.values()} == {"meta"}
         assert shapes["depth_head.weight"].shape == (4, 16)
+
+
+def test_a_path_is_no_repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["me/policy", "nosuch", "./me/policy", "/me/policy", "a/b/c"]
+    assert [is_repository(name) for name in names] == [True, False, False, False, False]
+    (tmp_path / "me").mkdir()
+    assert not any(map(is_repository, names))

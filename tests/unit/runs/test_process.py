@@ -10,10 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from recommit.runs import process
-from recommit.runs.process import configure_torch
 
 #: Bytes that go back: of many small blocks, every other one of which is kept; of those with ``trim``; of a
-#: large block that is freed, before and after ``configure_inference``.
+#: large block that is freed, before and within ``torch_settings``.
 PROGRAM = """
 import ctypes
 from recommit.runs import process
@@ -34,17 +33,10 @@ small = back(lambda: [own.free(block) for block in blocks[::2]])
 trimmed = back(process.trim)
 block = took(64 << 20)
 large = back(lambda: own.free(block))
-process.configure_inference(0)
-block = took(64 << 20)
-print(small, trimmed, large, back(lambda: own.free(block)))
+with process.torch_settings(inference=True):
+    block = took(64 << 20)
+    print(small, trimmed, large, back(lambda: own.free(block)))
 """
-
-
-@pytest.fixture(autouse=True)
-def _as_before():
-    threads = torch.get_num_threads()
-    yield
-    configure_torch(threads)
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library is not glibc")
@@ -62,14 +54,13 @@ def test_other_work_finds_the_streams_of_gpus_as_they_were(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: list(streams))
     monkeypatch.setattr(torch.cuda, "set_rng_state_all", lambda states: streams.__setitem__(slice(None), states))
-    with process.preserved_torch_state():
+    with process.torch_settings():
         streams[:] = ["drawn from", "drawn from"]
     assert streams == ["of the first", "of the second"]
 
 
 def test_other_work_in_the_process_finds_it_as_it_was():
     threads = torch.get_num_threads()
-    with process.preserved_torch_state():
-        configure_torch(threads + 1)
+    with process.torch_settings(threads + 1):
         assert torch.get_num_threads() == threads + 1
     assert torch.get_num_threads() == threads

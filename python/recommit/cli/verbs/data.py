@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json as jsons
+import time
 from typing import Any
 
 from recommit.data.options import BuildOptions, ImportOptions, ShowOptions
@@ -20,8 +22,11 @@ def build(options: BuildOptions, json: bool = False) -> None:
 
     spec, line = options.spec(), StatusLine(terminal_only=json)
 
+    begin, made = time.monotonic(), itertools.count(1)
+
     def progress(done: int, shards: int, rows: int) -> None:
-        line.show(f"{done}/{shards} shards, {rows:,} rows")
+        left = (time.monotonic() - begin) / next(made) * (shards - done)
+        line.show(f"{done}/{shards} shards, {rows:,} rows, {left:.0f} s left")
 
     try:
         manifest = builder.build(

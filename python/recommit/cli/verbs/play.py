@@ -53,16 +53,15 @@ class PlayOptions(LevelOptions):
 
 def play(options: PlayOptions) -> None:
     """Watch a policy play levels beside a fixed depth of its plans, or write down how it does."""
-    from recommit.runs.process import configure_inference, preserved_torch_state, watching_threads
+    from recommit.runs.process import torch_settings
     from recommit.watch.terminal import MatchGame, with_keys
 
     if options.out is not None:
         check_place(options.out)
     line = StatusLine()
     line.show(f"loading {options.agent}, then every depth on the first level: some seconds")
-    with preserved_torch_state():
-        match, chosen = _match(options)
-        configure_inference(watching_threads(match.policy))
+    match, chosen = _match(options)
+    with torch_settings(inference=True):
         if options.out is None:
             game = MatchGame(match, chosen.index)
             line.clear()

@@ -46,7 +46,6 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
         init=options.init,
         backbone=options.place,
         trackers=options.trackers,
-        tasks=options.tasks,
         quiet=quiet,
     )
 
@@ -72,7 +71,6 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
         reward=options.reward,
         backbone=given_place(),
         trackers=options.trackers,
-        tasks=options.tasks,
         quiet=quiet,
     )
 

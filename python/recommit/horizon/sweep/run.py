@@ -70,8 +70,7 @@ def run(
 
         with jsonl.JsonLines(options.out / LOG, durable=False) as log:
             answers = Answers(ask, log, options.batch)
-            content = {**about, **Sweep(options, answers.get, progress).content()}
-        card = cards.made(content)
+            card = cards.made({**about, **content(options, answers.get, progress)})
         written = {cards.CARD: cards.text(card), TABLE: table.text(card, answers.milliseconds)}
         for name, text in written.items():
             files.replace(files.Files(), options.out / name, text.encode())
@@ -150,65 +149,50 @@ def _digest(value: Any) -> str:
     return files.sha256(json.dumps(value, sort_keys=True).encode())
 
 
-class Sweep:
-    """The stages of a sweep: look at the policy, try depths and thresholds on validation episodes, play test episodes.
+def content(options: SweepOptions, get: Get, progress: Progress) -> dict[str, Any]:
+    """Everything that a card has of the episodes: look at the policy, try depths and thresholds on validation episodes,
+    play test episodes.
 
     Args:
         options: what is swept.
         get: gives the answers.
         progress: as in ``run``.
     """
+    done = total = 0
 
-    def __init__(self, options: SweepOptions, get: Get, progress: Progress) -> None:
-        self.options, self._answers, self._progress = options, get, progress
-        self._done = self._total = 0
+    def ask(what: str, arguments: dict[str, Any]) -> Reply:
+        progress(done, total, what)
+        (reply,) = get([{"ask": what, "with": arguments}], lambda _: None)
+        return reply
 
-    def content(self) -> dict[str, Any]:
-        """Everything that a card has of the episodes."""
-        options, seeds = self.options, self.options.seeds
-        (look,) = self._get("look", "look", {"seed": seeds["validation"][0]})
-        depths = fixed_depths(options.depths, range(look["allowed"][0], look["allowed"][1] + 1))
-        allowed = list(options.depths) or list(range(look["allowed"][0], look["allowed"][1] + 1))
-        tries = {f"fixed-{depth}": [described(Fixed(depth))] for depth in depths}
-        found: dict[str, Any] = {"rules": {}, "left_out": {}}
-        if options.thresholds:
-            asked = {"seeds": seeds["validation"], "depth": depths[len(depths) // 2], "depths": allowed}
-            (found,) = self._get("rules", "rules", asked)
-        tries |= found["rules"]
-        self._total = sum(len(each) for each in tries.values()) * options.validation + len(tries) * options.episodes
-        validation: list[dict[str, Any]] = [
-            {"name": name, "rule": rule, "outcomes": self._play("validation", name, rule, look["batch"])}
-            for name, each in tries.items()
-            for rule in each
-        ]
-        kind = cards.score_kind([row["outcomes"] for row in validation], options.success)
-        chosen = cards.chosen(validation, kind, options.price)
-        test = [
-            {"name": name, "rule": rule, "outcomes": self._play("test", name, rule, look["batch"])}
-            for name, rule in chosen.items()
-        ]
-        return {
-            **look,
-            "score": kind,
-            "left_out": found["left_out"],
-            "seeds": seeds,
-            "validation": validation,
-            "rows": test,
-        }
-
-    def _get(self, what: str, ask: str, arguments: dict[str, Any]) -> list[Reply]:
-        self._progress(self._done, self._total, what)
-        return self._answers([{"ask": ask, "with": arguments}], lambda _: None)
-
-    def _play(self, split: str, name: str, rule: dict[str, Any], batch: int) -> dict[str, list[Any]]:
+    def played(split: str, name: str, rule: dict[str, Any]) -> dict[str, Any]:
         """What every episode of a split comes to under a rule: by field, a list."""
-        requests = blocks(rule, self.options.seeds[split], batch)
 
         def heard(request: Request) -> None:
-            self._done += len(request["with"]["seeds"])
-            self._progress(self._done, self._total, f"{name}, {split}")
+            nonlocal done
+            done += len(request["with"]["seeds"])
+            progress(done, total, f"{name}, {split}")
 
-        return cards.merged([reply["outcomes"] for reply in self._answers(requests, heard)])
+        replies = get(blocks(rule, seeds[split], look["batch"]), heard)
+        return {"name": name, "rule": rule, "outcomes": cards.merged([reply["outcomes"] for reply in replies])}
+
+    seeds = options.seeds
+    look = ask("look", {"seed": seeds["validation"][0]})
+    every = range(look["allowed"][0], look["allowed"][1] + 1)
+    depths, allowed = fixed_depths(options.depths, every), list(options.depths or every)
+    tries = {f"fixed-{depth}": [described(Fixed(depth))] for depth in depths}
+    found: dict[str, Any] = {"rules": {}, "left_out": {}}
+    if options.thresholds:
+        asked = {"seeds": seeds["validation"], "depth": depths[len(depths) // 2], "depths": allowed}
+        found = ask("rules", asked)
+    tries |= found["rules"]
+    total = sum(len(each) for each in tries.values()) * options.validation + len(tries) * options.episodes
+    validation = [played("validation", name, rule) for name, each in tries.items() for rule in each]
+    kind = cards.score_kind([row["outcomes"] for row in validation], options.success)
+    chosen = cards.chosen(validation, kind, options.price)
+    rows = [played("test", name, rule) for name, rule in chosen.items()]
+    figures = {"score": kind, "left_out": found["left_out"], "seeds": seeds, "validation": validation, "rows": rows}
+    return {**look, **figures}
 
 
 def blocks(rule: dict[str, Any], seeds: Sequence[int], batch: int) -> list[Request]:

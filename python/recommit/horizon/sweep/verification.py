@@ -15,7 +15,7 @@ from recommit import rng
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep import programs
 from recommit.horizon.sweep.options import MOST_SEED, SweepOptions
-from recommit.horizon.sweep.run import ELSEWHERE, Sweep, blocks, made_from
+from recommit.horizon.sweep.run import ELSEWHERE, blocks, content, made_from
 from recommit.horizon.sweep.worker import Players
 from recommit.storage import errors, schema, verified
 from recommit.storage.recipe_text import cut
@@ -63,8 +63,8 @@ def verify(
     if not options.episodes:
         return 0
     with Players(again, env, policy) as players:
-        content = Sweep(again, Recorded(card, players.ask).get, progress=lambda *_: None).content()
-        made = {**made_from(again, env, policy), **content, "versions": card["versions"]}
+        swept = content(again, Recorded(card, players.ask).get, lambda *_: None)
+        made = {**made_from(again, env, policy), **swept, "versions": card["versions"]}
         for name in sorted((card.keys() | made.keys()) - set(FOLLOWS)):
             _same({"state": "weights of the policy"}.get(name, name), card.get(name), made.get(name))
         seed = secrets.randbelow(MOST_SEED) if options.seed is None else options.seed

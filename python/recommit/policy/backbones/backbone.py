@@ -8,6 +8,7 @@ A backbone sees pictures of one size at a time, so everything but the pixels is 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recommit.storage import files, hub, verified
+from recommit.storage import files, verified
 from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say
 
@@ -36,6 +37,9 @@ FAMILIES = {
     "recommit_conv": "recommit.policy.backbones.conv:ConvBackbone",
 }
 
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+#: A commit, tag or branch; a hub's client makes a path of it.
+_REVISION = re.compile(r"(\w[\w.-]*(/\w[\w.-]*)*)?", re.ASCII)
 #: Published backbones that a file may name, and the commit of each that is read; empty: the newest, see
 #: docs/security.md.
 LISTED = dict.fromkeys(
@@ -191,6 +195,12 @@ def given_place() -> str:
     return _GIVEN.get()
 
 
+def is_repository(name: str | Path) -> bool:
+    """Can this be a repository, OWNER/NAME, and no place on this disk? A path is none, nor what would lie in a folder
+    that is here."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None and not Path(name).parent.is_dir()
+
+
 def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
     """Where a backbone lies on this machine, downloaded if need be, and the commit of its repository; a folder has
     none. A repository may have its commit, tag or branch behind an @."""
@@ -200,8 +210,9 @@ def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
         return Path(path), ""
     name, _, of_name = str(path).partition("@")
     revision = revision or of_name or LISTED.get(name, "")
-    hub.check_revision(revision)
-    if not hub.is_repository(name):
+    if not isinstance(revision, str) or not _REVISION.fullmatch(revision):
+        raise ValueError(f"revision: expected a commit, tag or branch, got {revision!r:.80}")
+    if not is_repository(name):
         raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {path}")
     folder = snapshot("backbone", name, revision, allow_patterns=READ, ignore_patterns=["*/*"])
     return folder, folder.name
@@ -226,7 +237,10 @@ def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) ->
         with quiet() if waits or not missing else nullcontext():
             return Path(huggingface_hub.snapshot_download(name, **options))
     except Exception as error:  # a hub's client raises errors of its own and of what it is made with
-        raise hub.unreachable(what, f"{name} at {revision}" if revision else name, error) from error
+        asked, reason = f"{name} at {revision}" if revision else name, str(error).strip().partition("\n")[0]
+        reason = reason or type(error).__name__
+        wanted = "a folder, or a repository that the hub has"
+        raise ValueError(f"{what}: expected {wanted}, got {asked}: {reason}") from error
 
 
 def family(model_type: str) -> Any:

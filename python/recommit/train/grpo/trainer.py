@@ -33,7 +33,6 @@ from recommit.policy.tensors import to_device, to_host
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs import process
-from recommit.runs.process import preserved_torch_state
 from recommit.storage.errors import NeedsFlag
 from recommit.storage.files import file_sha256
 from recommit.storage.schema import refuse
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@preserved_torch_state()
 def train(
     config: GrpoConfig,
     init: str | Path,
@@ -76,21 +74,18 @@ def train(
     reward: str | Path | None = None,
     backbone: str | Path | None = None,
     trackers: Mapping[str, str] | None = None,
-    tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
     """Run, or go on with, a GRPO run; 0 when it is finished and 130 when it was interrupted.
 
     ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
-    it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
-    than ``tasks``, those of a recipe, are refused if there are any of these. ``reward`` is a file of Python, which is
-    run, ``backbone`` the place of one that is neither listed nor random, ``trackers`` the project of wandb and of
-    trackio.
+    it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which. ``reward`` is a
+    file of Python, which is run, ``backbone`` the place of one that is neither listed nor random, ``trackers`` the
+    project of wandb and of trackio.
     """
     every = [each.spec for each in opened(data)] if data else initial_policy.recipes(init, Path(out))
     specs = initial_policy.chosen(every, config.tasks, data or init)
     check_puzzles(config, specs)
-    initial_policy.refuse_others([spec.task for spec in specs], tasks)
     scored = own_reward(reward) if reward else None  # before anything is trained
     with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
         begin = initial_policy.warm_start(init, folder, team)

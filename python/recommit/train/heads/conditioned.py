@@ -25,7 +25,7 @@ from recommit.policy.config import CONDITIONS, FEATURES, HeadConfig
 from recommit.policy.depth_head import DepthHead, conditions, confidence
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
-from recommit.runs.process import configure_inference, preserved_torch_state
+from recommit.runs.process import torch_settings
 from recommit.storage.ownership import refuse_foreign
 from recommit.storage.schema import refuse
 from recommit.train.heads.world_model import policy_folder
@@ -313,10 +313,9 @@ class ConditionedLearner:
         return result
 
 
-@preserved_torch_state()
+@torch_settings(1, inference=True)
 def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Train a head on a graph, and write the policy with it; the record of its best check."""
-    configure_inference(threads=1)
     refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")
     refuse((options.updates < 1, "updates", "at least 1", options.updates))
     graph = files.read(options.graph)

@@ -36,7 +36,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.world_model import ACTIONS, WorldModel
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
 from recommit.runs.directory import recipe_of
-from recommit.runs.process import configure_inference, preserved_torch_state
+from recommit.runs.process import torch_settings
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
 from recommit.storage.schema import refuse
@@ -117,10 +117,9 @@ class TrainingStates:
         return states
 
 
-@preserved_torch_state()
+@torch_settings(1, inference=True)
 def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Give the best policy of a run a world model, and write it; how exact it is on validation states."""
-    configure_inference(threads=1)
     ownership.refuse_foreign(options.out, (NAME, "config.json"), "a policy with a world model")
     spec = recipe_of(str(options.run), options.task)
     policy = CommitPolicy.from_pretrained(local_folder(options.run)).eval()

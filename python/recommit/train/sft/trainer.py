@@ -28,7 +28,6 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.runs import process
-from recommit.runs.process import preserved_torch_state
 from recommit.storage.schema import refuse
 from recommit.train import initial_policy, validation
 from recommit.train.config import plain
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from recommit.train.sft.targets import Targets
 
 
-@preserved_torch_state()
 def train(
     config: SftConfig,
     data: str | Path | Sequence[str | Path],
@@ -60,7 +58,6 @@ def train(
     init: str | Path | None = None,
     backbone: str | Path | None = None,
     trackers: Mapping[str, str] | None = None,
-    tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
     """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
@@ -68,10 +65,9 @@ def train(
 
     ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``;
     ``backbone`` is the place of one that is neither listed nor random, and ``trackers`` the project of wandb and of
-    trackio. Data of other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
+    trackio.
     """
     datasets = opened(data)
-    initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         begin, found = initial_policy.warm_start(init, folder, team) if init else None, None

@@ -16,7 +16,7 @@ from recommit.horizon.plans import joined
 from recommit.horizon.sweep import SweepOptions, run, table
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
-from recommit.horizon.sweep.run import Sweep
+from recommit.horizon.sweep.run import content
 from recommit.results import intervals
 
 
@@ -160,7 +160,7 @@ def test_success_counts_though_the_first_depth_never_has_any() -> None:
         return replies
 
     given = SweepOptions(out=Path(), thresholds=0, success="success")
-    assert Sweep(given, get, lambda *_: None).content()["score"] == "success"
+    assert content(given, get, lambda *_: None)["score"] == "success"
 
 
 def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[str, Any]) -> None:
