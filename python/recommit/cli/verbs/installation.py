@@ -113,8 +113,8 @@ def threads() -> str:
     from recommit.policy.threads import SMALL
 
     return (
-        f"all cores for puzzles; on a CPU one for networks below {SMALL // 1_000_000} million parameters, whose threads "
-        f"would wait for each other where other programs compute, and {get_num_threads()} (torch's own) for larger ones"
+        f"all cores for puzzles; on a CPU one for networks below {SMALL // 1_000_000} million parameters, whose "
+        f"threads would wait for each other where other programs compute, and {get_num_threads()}, torch's own, for others"
     )
 
 
