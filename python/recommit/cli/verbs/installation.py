@@ -112,9 +112,10 @@ def threads() -> str:
 
     from recommit.policy.threads import SMALL
 
+    own = f"{get_num_threads()}, torch's own number, for larger ones"
+    waiting = "whose threads would wait for each other where other programs compute"
     return (
-        f"all cores for puzzles; on a CPU one for networks below {SMALL // 1_000_000} million parameters, whose "
-        f"threads would wait for each other where other programs compute, and {get_num_threads()}, torch's own, for others"
+        f"all cores for puzzles; on a CPU one for networks below {SMALL // 10**6} million parameters, {waiting}; {own}"
     )
 
 
