@@ -113,10 +113,8 @@ def threads() -> str:
     from recommit.policy.threads import SMALL
 
     own = f"{get_num_threads()}, torch's own number, for larger ones"
-    waiting = "whose threads would wait for each other where other programs compute"
-    return (
-        f"all cores for puzzles; on a CPU one for networks below {SMALL // 10**6} million parameters, {waiting}; {own}"
-    )
+    waiting = "whose threads would wait for each other on busy cores"
+    return f"all cores for puzzles; on a CPU one for networks below {SMALL:,} parameters, {waiting}; {own}"
 
 
 def _version(module: str, packages: Mapping[str, list[str]]) -> str | None:
