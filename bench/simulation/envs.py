@@ -1,8 +1,10 @@
 """How fast environments step, beside what this machine can do: ``python bench/simulation/envs.py [--json FILE]``.
 
-Rates are per second of CPU time, medians of several rounds that measure the yardstick and ours one after the other. The
-yardstick is bench/peers/steps.cpp; without a C++ compiler the table says skipped. Each benchmark asserts that what it
-timed is right: the states of the first slots must be those of a small second environment that plays the same actions.
+Rates are per second of CPU time, and by the wall clock, which on quiet cores is what a user gets; medians of several
+rounds that measure the yardstick and ours one after the other. The yardstick is bench/peers/steps.cpp; without a C++
+compiler the table says skipped. Each benchmark asserts that what it timed is right: the states of the first slots must
+be those of a small second environment that plays the same actions. A second table has the default call at other numbers
+of slots, on one thread and on all.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 BENCH = Path(__file__).resolve().parents[1]
 SLOTS, ROUNDS, SECONDS, CHECKED = 4096, 7, 0.25, 24
+#: Slots of the second table.
+NUMBERS = (32, 128, 512, 2048, 8192, 32768)
 #: The paths: flags of ``make_vec``.
 WAYS: dict[str, dict[str, Any]] = {
     "no flags (fresh observations, with masks, all threads)": {},
@@ -43,10 +47,11 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @dataclass
 class Line:
-    """One row: our rate, the least that is asked for, the yardstick's rate and the least ratio to it."""
+    """One row: our rates by both clocks, the least that is asked for, the yardstick's rate, the least ratio to it."""
 
     what: str
     ours: float
+    wall: float | None
     at_least: float | None
     yardstick: float | None
     ratio_at_least: float | None
@@ -85,25 +90,25 @@ class Ceiling:
         return float(output)
 
 
-def cpu_rate(work: Callable[[], object], items: int) -> float:
-    """Millions of items per second of this process's CPU time."""
+def rates(work: Callable[[], object], items: int) -> tuple[float, float]:
+    """Millions of items per second of this process's CPU time, and of the wall clock."""
     work()
-    rounds, start = 0, time.process_time()
+    rounds, start, began = 0, time.process_time(), time.monotonic()
     while (spent := time.process_time() - start) < SECONDS:
         work()
         rounds += 1
-    return rounds * items / spent / 1e6
+    return rounds * items / spent / 1e6, rounds * items / (time.monotonic() - began) / 1e6
 
 
 class Player:
     """A vector environment, a ring of random actions, and how often it was stepped."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, slots: int = SLOTS, **options: Any) -> None:
         self.make = partial(gymnasium.make_vec, name, max_steps=120)
-        self.env: Any = self.make(num_envs=SLOTS, **options)
+        self.env: Any = self.make(num_envs=slots, **options)
         self.few: Any = self.make(num_envs=CHECKED, **{**options, "threads": 2})
         rng = np.random.default_rng(0)
-        self.actions = [rng.integers(0, 4, SLOTS, dtype=np.uint8) for _ in range(13)]  # few enough to stay cached
+        self.actions = [rng.integers(0, 4, slots, dtype=np.uint8) for _ in range(13)]  # few enough to stay cached
         self.env.reset(seed=7)
         self.steps = 0
         self.solved = 0
@@ -127,14 +132,17 @@ class Player:
         assert ends >= self.steps // 121 * CHECKED
 
 
-def interleaved(ours: Callable[[], float], yardstick: Callable[[], float | None]) -> tuple[float, float | None]:
-    """Medians of both."""
-    mine, theirs = [], []
+def interleaved(
+    ours: Callable[[], tuple[float, float]], yardstick: Callable[[], float | None]
+) -> tuple[float, float, float | None]:
+    """Medians of ours by both clocks, and of the yardstick."""
+    cpu, wall, theirs = [], [], []
     for _ in range(ROUNDS):
-        mine.append(ours())
+        for clock, rate in zip((cpu, wall), ours(), strict=True):
+            clock.append(rate)
         theirs.append(yardstick())
-    rates = [rate for rate in theirs if rate is not None]
-    return statistics.median(mine), statistics.median(rates) if rates else None
+    found = [rate for rate in theirs if rate is not None]
+    return statistics.median(cpu), statistics.median(wall), statistics.median(found) if found else None
 
 
 def environments(ceiling: Ceiling) -> list[Line]:
@@ -146,11 +154,13 @@ def environments(ceiling: Ceiling) -> list[Line]:
     ):
         for how, flags in WAYS.items():
             player = Player(name, **flags, **options)
-            play = partial(cpu_rate, player.play, SLOTS)
-            ours, theirs = interleaved(play, partial(ceiling.rate, game))
+            play = partial(rates, player.play, SLOTS)
+            ours, wall, theirs = interleaved(play, partial(ceiling.rate, game))
             player.check(player.last)
             least_ratio = ratio if flags.get("copy", True) else ratio and 0.8
-            lines.append(Line(f"{what}: {how}", ours, None if "with masks" in how else at_least, theirs, least_ratio))
+            lines.append(
+                Line(f"{what}: {how}", ours, wall, None if "with masks" in how else at_least, theirs, least_ratio)
+            )
     return lines
 
 
@@ -159,13 +169,13 @@ def pure_step() -> Line:
     task = recommit.Sokoban(10, 4)
     states = task.generate(SLOTS, seed=0).states
     actions = np.random.default_rng(0).integers(0, 4, SLOTS, dtype=np.uint8)
-    ours, _ = interleaved(partial(cpu_rate, lambda: task.step(states, actions, threads=1), SLOTS), lambda: None)
+    ours, wall, _ = interleaved(partial(rates, lambda: task.step(states, actions, threads=1), SLOTS), lambda: None)
     after = task.step(states, actions, threads=1)
     moved = (after != states).any((1, 2))
     assert (moved == task.action_masks(states)[np.arange(SLOTS), actions]).all()
     assert ((after == 1) == (states == 1)).all()
     assert (np.isin(after, (3, 4)).sum((1, 2)) == 4).all()
-    return Line("pure step, uint8[4096, 10, 10]", ours, 30.0, None, None)
+    return Line("pure step, uint8[4096, 10, 10]", ours, wall, 30.0, None, None)
 
 
 def import_time() -> Line:
@@ -173,18 +183,32 @@ def import_time() -> Line:
     code = "import time; t = time.process_time(); import recommit; print(time.process_time() - t)"
     command = [sys.executable, "-c", code]
     times = [float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(ROUNDS)]
-    return Line("import recommit", statistics.median(times), 0.3, None, None, "s")
+    return Line("import recommit", statistics.median(times), None, 0.3, None, None, "s")
 
 
 def table(lines: list[Line]) -> str:
     """As Markdown."""
-    rows = ["| what | ours | asked | ceiling | ratio | asked |", "|---|---|---|---|---|---|"]
+    rows = ["| what | ours | asked | wall clock | ceiling | ratio | asked |", "|---|---|---|---|---|---|---|"]
     for line in lines:
         ours = f"{line.ours:.3f} s" if line.unit == "s" else f"{line.ours:.1f} {line.unit}"
         least = "-" if line.at_least is None else f"{'<' if line.unit == 's' else '>='} {line.at_least:g}"
         ceiling = "-" if line.yardstick is None else f"{line.yardstick:.1f}"
         ratio = "-" if line.ratio is None else f"{line.ratio:.2f}"
-        rows.append(f"| {line.what} | {ours} | {least} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
+        wall = "-" if line.wall is None else f"{line.wall:.1f}"
+        rows.append(f"| {line.what} | {ours} | {least} | {wall} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
+    return "\n".join(rows)
+
+
+def by_slots() -> str:
+    """The default call by the wall clock: where several threads begin to help. As Markdown."""
+    rows = ["| Sokoban 10x10, slots | one thread, M steps/s | all threads |", "|---:|---:|---:|"]
+    for slots in NUMBERS:
+        found = []
+        for flags in ({"threads": 1}, {}):
+            player = Player("recommit/Sokoban-v0", slots, **flags, size=10, boxes=4)
+            found.append(statistics.median(rates(player.play, slots)[1] for _ in range(ROUNDS)))
+            player.check(player.last)
+        rows.append(f"| {slots:,} | {found[0]:.1f} | {found[1]:.1f} |")
     return "\n".join(rows)
 
 
@@ -196,7 +220,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         ceiling = Ceiling(Path(folder))
         lines = [*environments(ceiling), pure_step(), import_time()]
-    print(table(lines))
+    print(f"{table(lines)}\n\n{by_slots()}")
     if arguments.json:
         rows = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 // The rules of one Sokoban move, without branches.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -85,23 +86,24 @@ struct Ahead {
   std::uint8_t open() const noexcept { return kMayMoveBytes[8U * front + behind]; }
 };
 
-/// Looks ahead in levels whose outermost cells are all walls: the border itself stops every look, and the cell behind
-/// a wall is never read.
+/// Looks ahead in levels whose outermost cells are all walls: what stands in front lies within the level, and what is
+/// behind it matters only where it does as well. Beyond the first or the last row the nearest cell is read instead:
+/// the wall in front has decided.
 class WalledGrid {
  public:
-  explicit WalledGrid(Shape shape) noexcept : stride_{-shape.cols, shape.cols, -1, 1} {}
+  explicit WalledGrid(Shape shape) noexcept
+      : stride_{-shape.cols, shape.cols, -1, 1}, last_(static_cast<std::ptrdiff_t>(shape.cells()) - 1) {}
 
   std::int32_t stride(std::size_t action) const noexcept { return static_cast<std::int32_t>(stride_[action]); }
 
   Ahead look(const std::uint8_t* state, std::int32_t player, std::size_t action) const noexcept {
-    const std::ptrdiff_t step = stride_[action];
-    const std::uint8_t* ahead = state + player + step;
-    const std::ptrdiff_t further = step & -static_cast<std::ptrdiff_t>(*ahead != kWall);  // a choice would be a branch
-    return {*ahead, ahead[further]};
+    const std::ptrdiff_t front = player + stride_[action], behind = front + stride_[action];
+    return {state[front], state[std::clamp<std::ptrdiff_t>(behind, 0, last_)]};
   }
 
  private:
   std::ptrdiff_t stride_[kActions];
+  std::ptrdiff_t last_;
 };
 
 /// Looks ahead in any level: what lies outside the grid is wall. The codes lie within the tables, whoever writes into

@@ -63,7 +63,7 @@ class EvaluateOptions:
             folder that OUT lies in has one such split, and judges each run by it once.
         seed: With paper, which seed of the family. Agents that sample are played with seeds 0, 1 and so on, whatever
             this says, and the test set is fixed by the data.
-        threads: Threads of torch; 0 for as many as it likes.
+        threads: Threads of torch; 0: one for a small network on a CPU, as many as torch likes for others.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
         paper: RUN is a folder of runs, VARIANT-sSEED each; play everybody in it and, of a puzzle that the
             paper has, write every table of the paper, beside the paper's numbers.
@@ -90,7 +90,7 @@ class EvaluateOptions:
     split: Split = "test"
     fresh: int = 0
     seed: int = 0
-    threads: int = 1
+    threads: int = 0
     device: str = "auto"
     paper: bool = False
     tables: tuple[str, ...] = ()

@@ -270,7 +270,7 @@ def _of_policy(given: str) -> ScoredAgent:
             depths, actions = policy.act(split.task, states, remaining=np.full(len(states), budget - turn))
             return depths, actions
 
-        with torch_settings(1, inference=True):
+        with torch_settings(inference=True):
             return of_callable(act, split.task, split.starts, budget)
 
     return ScoredAgent("policy", weights_of(folder), play)

@@ -27,6 +27,7 @@ from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.depth_head import head_inputs
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
+from recommit.policy.threads import threads
 from recommit.puzzles.levels import format_levels, read_levels
 from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.runs.directory import recipe_of
@@ -190,7 +191,10 @@ class PolicyGraph(CommitmentGraph):
 
     def _plan(self, piece: Nodes, others: Nodes) -> Arrays:
         """The policy's outputs at a piece; of an empty one none, though the first of ``others`` passes."""
-        nodes = piece if len(piece) else others[:1]
+        with threads(self.policy):
+            return self._planned(piece, piece if len(piece) else others[:1])
+
+    def _planned(self, piece: Nodes, nodes: Nodes) -> Arrays:
         if "features" in self._said or "samples" in self._said:
             every = self.run_pass(partial(self._plan_with_features, self.states[nodes]))
             return {name: every[name][: len(piece)] for name in self._said}

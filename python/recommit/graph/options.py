@@ -40,7 +40,7 @@ class GraphBuildOptions:
             head.
         samples: Other plans sampled from the policy at every observation: what the rule agreement reads.
         device: cpu, cuda, or auto.
-        threads: Threads of torch; 0 for as many as it likes.
+        threads: Threads of torch; 0: one for a small network on a CPU, as many as torch likes for others.
     """
 
     run: Path
@@ -58,7 +58,7 @@ class GraphBuildOptions:
     features: bool = False
     samples: int = 0
     device: str = "auto"
-    threads: int = 1
+    threads: int = 0
 
     def __post_init__(self) -> None:
         if len(self.size) not in (0, 2):

@@ -24,6 +24,7 @@ from recommit.policy.config import PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, head_inputs
 from recommit.policy.lora import add_lora
 from recommit.policy.tensors import to_device, to_host
+from recommit.policy.threads import threads
 from recommit.policy.vision import PromptCache, Vision
 from recommit.policy.world_model import WorldModel
 
@@ -231,16 +232,17 @@ class CommitPolicy(nn.Module):
             raise ValueError(f"depth: expected 1..{self.config.plan_length}, got {depth}")
         batch, one = checks.grids(states)
         parts = [slice(begin, begin + PASS) for begin in range(0, max(len(batch), 1), PASS)]
-        answers = [
-            self._act(
-                task,
-                batch[p],
-                depth,
-                noise and (noise[0][p], noise[1][p]),
-                None if remaining is None else remaining[p],
-            )
-            for p in parts
-        ]
+        with threads(self):
+            answers = [
+                self._act(
+                    task,
+                    batch[p],
+                    depth,
+                    noise and (noise[0][p], noise[1][p]),
+                    None if remaining is None else remaining[p],
+                )
+                for p in parts
+            ]
         joined = answers[0] if len(answers) == 1 else ActedDepths(*map(np.concatenate, zip(*answers, strict=True)))
         return single(joined, one)
 
@@ -269,13 +271,19 @@ class CommitPolicy(nn.Module):
         )
         return ActedDepths(*to_host(chosen.int(), actions.byte()))
 
-    @torch.no_grad()
     def plan(
         self, task: Puzzle, states: Grids, depths: tuple[int, ...], remaining: NDArray[np.integer] | None = None
     ) -> PlannedDepths:
         """A greedy plan for each of ``depths`` with all action probabilities, and the depth head's inputs and logits;
         ``remaining``: see ``encode``."""
         batch, one = checks.grids(states)
+        with threads(self):
+            return single(self._plan(task, batch, depths, remaining), one)
+
+    @torch.no_grad()
+    def _plan(
+        self, task: Puzzle, batch: NDArray[np.uint8], depths: tuple[int, ...], remaining: NDArray[np.integer] | None
+    ) -> PlannedDepths:
         z, index = self.encode(task, batch, remaining), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
@@ -288,7 +296,7 @@ class CommitPolicy(nn.Module):
             actions, scores = (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
         logits = self.depth_head(inputs).float()
         arrays = to_host(inputs.float(), logits, actions.byte(), scores.float().softmax(-1))
-        return single(PlannedDepths(*arrays), one)
+        return PlannedDepths(*arrays)
 
     @property
     def plans_first(self) -> bool:

@@ -20,6 +20,7 @@ from recommit.graph.episodes import turns
 from recommit.policy.config import PASS
 from recommit.policy.depth_head import head_inputs
 from recommit.policy.tensors import log_prob, to_device, to_host
+from recommit.policy.threads import threads
 from recommit.rollout.trace import Proposals, Trace, joined
 
 if TYPE_CHECKING:
@@ -91,10 +92,11 @@ class Actor:
             drawn = rng.below(rng.draw(stream, uniform.shape[-1]), len(own))
             forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(own)[drawn]
         device = self.policy.depth_head.weight.device
-        choice, actions, depth_log, action_log, logits = self.run_pass(
-            # What is executed next is decided here: the only wait of a pass.
-            lambda: to_host(*self._pass(states, to_device(uniform, device), forced, remaining))
-        )
+        with threads(self.policy):
+            choice, actions, depth_log, action_log, logits = self.run_pass(
+                # What is executed next is decided here: the only wait of a pass.
+                lambda: to_host(*self._pass(states, to_device(uniform, device), forced, remaining))
+            )
         depth = np.array(own)[choice] if forced is None else forced
         return Proposals(depth, choice, actions.astype(np.uint8), depth_log, action_log, logits)
 

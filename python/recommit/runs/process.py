@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from recommit.policy.threads import threads
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Of glibc's ``mallopt``: how much may lie free before it goes back, and how large a block is mapped by itself.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-#: Parameters of a network whose threads would mostly wait for each other: seven times the CPU time of one thread was
-#: seen, where other programs computed.
-_SMALL = 10_000_000
 
 
 @contextmanager
-def torch_settings(threads: int = 0, *, inference: bool = False) -> Iterator[None]:
-    """This many threads of torch meanwhile (0: as many as it has); they and global random streams are afterwards as
-    before, for other work in this process. ``inference`` keeps freed memory: nothing is trained.
+def torch_settings(count: int = 0, *, inference: bool = False) -> Iterator[None]:
+    """This many threads of torch meanwhile (0: those that suit each network); they and global random streams are
+    afterwards as before, for other work in this process. ``inference`` keeps freed memory: nothing is trained.
 
     glibc gives what many pictures took back at once, and asks for it anew at the next pass. That was a fifth
     of the time of 256 pictures with eight augmentations.
@@ -33,13 +32,12 @@ def torch_settings(threads: int = 0, *, inference: bool = False) -> Iterator[Non
     before = torch.get_num_threads()
     streams = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
     on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
-    if threads:
-        torch.set_num_threads(threads)
     if inference and (library := _library()) is not None:
         for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
             library.mallopt(threshold, 1 << 30)
     try:
-        yield
+        with threads(count):
+            yield
     finally:
         torch.set_num_threads(before)
         random.setstate(streams[0])
@@ -47,11 +45,6 @@ def torch_settings(threads: int = 0, *, inference: bool = False) -> Iterator[Non
         torch.set_rng_state(streams[2])
         if on_gpus is not None:
             torch.cuda.set_rng_state_all(on_gpus)
-
-
-def watching_threads(policy: torch.nn.Module) -> int:
-    """Threads for ``torch_settings``, where a policy plays a state or a few at a time."""
-    return int(sum(each.numel() for each in policy.parameters()) < _SMALL)
 
 
 @cache

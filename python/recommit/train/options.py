@@ -23,7 +23,8 @@ class TrainOptions:
             advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
         steps: Steps of the optimizer; of GRPO, rounds of rollout and update (default: those of the recipe).
         seed: Other seeds, other runs (default: that of the recipe).
-        threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
+        threads: Threads of torch; 0: one for a small network on a CPU, as many as torch likes for others (default:
+            those of the recipe).
         device: cpu, cuda, or auto (default: that of the recipe).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
+from recommit.policy.threads import threads
 from recommit.runs import distributed, process
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
@@ -161,7 +162,7 @@ class Trainer(ABC):
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step or an interruption; the exit status."""
-        with self._log("metrics") as self.log, self._log("timing") as self.timing:
+        with threads(self.policy), self._log("metrics") as self.log, self._log("timing") as self.timing:
             self._resume_from_checkpoint()
             self.progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
             status = self._steps(interrupt)

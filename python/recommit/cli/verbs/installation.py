@@ -7,6 +7,7 @@ repository.
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import platform
 import time
 from json import dumps
@@ -73,6 +74,7 @@ def examine() -> dict[str, Any]:
         "cores": cores(),
         "core": str(recommit._core.__file__),
         "works": works(),
+        "threads": threads(),
         "extras": {name: {"versions": each, "install": install(name)} for name, each in versions.items()},
     }
 
@@ -83,6 +85,7 @@ def text(report: dict[str, Any]) -> str:
         f"recommit   {report['recommit']} ({report['core']})",
         f"python     {report['python']}, numpy {report['numpy']}, {report['platform']}, {report['cores']} cores",
         f"core       {'computes what it should' if report['works'] else 'WRONG: a known position was not solved'}",
+        f"threads    {report['threads']}",
     ]
     for name, extra in report["extras"].items():
         versions = ", ".join(f"{module} {version or 'missing'}" for module, version in extra["versions"].items())
@@ -99,6 +102,19 @@ def works() -> bool:
     right = np.array([3], np.uint8)
     pushed, slid = Sokoban(5, 1).step(level, right), Sliding(3).step(board, right)
     return bool(Sokoban(5, 1).is_solved(pushed)[0] and Sliding(3).is_solved(slid)[0])
+
+
+def threads() -> str:
+    """How many threads networks compute with here, and why."""
+    if importlib.util.find_spec("torch") is None:
+        return "all cores for puzzles; networks need " + install("train")
+    from torch import get_num_threads
+
+    from recommit.policy.threads import SMALL
+
+    own = f"{get_num_threads()}, torch's own number, for larger ones"
+    waiting = "whose threads would wait for each other on busy cores"
+    return f"all cores for puzzles; on a CPU one for networks below {SMALL:,} parameters, {waiting}; {own}"
 
 
 def _version(module: str, packages: Mapping[str, list[str]]) -> str | None:

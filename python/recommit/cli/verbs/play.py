@@ -53,7 +53,7 @@ class PlayOptions(LevelOptions):
 
 def play(options: PlayOptions) -> None:
     """Watch a policy play levels beside a fixed depth of its plans, or write down how it does."""
-    from recommit.runs.process import torch_settings, watching_threads
+    from recommit.runs.process import torch_settings
     from recommit.watch.terminal import MatchGame, with_keys
 
     if options.out is not None:
@@ -61,7 +61,7 @@ def play(options: PlayOptions) -> None:
     line = StatusLine()
     line.show(f"loading {options.agent}, then every depth on the first level: some seconds")
     match, chosen = _match(options)
-    with torch_settings(watching_threads(match.policy), inference=True):
+    with torch_settings(inference=True):
         if options.out is None:
             game = MatchGame(match, chosen.index)
             line.clear()

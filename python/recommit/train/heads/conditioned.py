@@ -313,7 +313,7 @@ class ConditionedLearner:
         return result
 
 
-@torch_settings(threads=1, inference=True)
+@torch_settings(1, inference=True)
 def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Train a head on a graph, and write the policy with it; the record of its best check."""
     refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")

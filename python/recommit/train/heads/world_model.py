@@ -117,7 +117,7 @@ class TrainingStates:
         return states
 
 
-@torch_settings(threads=1, inference=True)
+@torch_settings(1, inference=True)
 def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Give the best policy of a run a world model, and write it; how exact it is on validation states."""
     ownership.refuse_foreign(options.out, (NAME, "config.json"), "a policy with a world model")
