@@ -136,7 +136,7 @@ def interleaved(
     ours: Callable[[], tuple[float, float]], yardstick: Callable[[], float | None]
 ) -> tuple[float, float, float | None]:
     """Medians of ours by both clocks, and of the yardstick."""
-    cpu, wall, theirs = [], [], []
+    cpu, wall, theirs = list[float](), list[float](), list[float | None]()
     for _ in range(ROUNDS):
         for clock, rate in zip((cpu, wall), ours(), strict=True):
             clock.append(rate)

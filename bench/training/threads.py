@@ -91,7 +91,9 @@ def ppo(threads: int) -> Callable[[], object]:
     from recommit.adapters.sb3 import PuzzleVecEnv
 
     torch.set_num_threads(threads or 1)  # as the guide has it
-    envs = gymnasium.make_vec("recommit/Sliding-v0", num_envs=64, size=2, autoreset_mode="SAME_STEP", action_mask=False)
+    envs: Any = gymnasium.make_vec(
+        "recommit/Sliding-v0", num_envs=64, size=2, autoreset_mode="SAME_STEP", action_mask=False
+    )
     model = PPO("MlpPolicy", PuzzleVecEnv(envs), n_steps=32, batch_size=256, seed=0, device="cpu")
     return lambda: model.learn(10_000)
 
