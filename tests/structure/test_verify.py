@@ -68,6 +68,7 @@ def test_a_nightly_test_is_counted_and_its_failure_is_a_finding(
     text = "import pytest\npytestmark = pytest.mark.nightly\ndef test_one(record_property):\n    {}\n"
     monkeypatch.setattr(verify, "ROOT", tmp_path)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # which take seconds to import
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = nightly: slow\n")
     path.write_text(text.format("record_property('executed', 1000)"))
     assert verify.run_tests(Pytest((str(path),))) == (1000, "in 1 tests")

@@ -191,12 +191,10 @@ class PolicyGraph(CommitmentGraph):
 
     def _plan(self, piece: Nodes, others: Nodes) -> Arrays:
         """The policy's outputs at a piece; of an empty one none, though the first of ``others`` passes."""
-        with threads(self.policy):
-            return self._planned(piece, piece if len(piece) else others[:1])
-
-    def _planned(self, piece: Nodes, nodes: Nodes) -> Arrays:
+        nodes = piece if len(piece) else others[:1]
         if "features" in self._said or "samples" in self._said:
-            every = self.run_pass(partial(self._plan_with_features, self.states[nodes]))
+            with threads(self.policy):
+                every = self.run_pass(partial(self._plan_with_features, self.states[nodes]))
             return {name: every[name][: len(piece)] for name in self._said}
         remaining = {"remaining": self.remaining[nodes]} if self.budget_conditioned else {}
         ask = partial(self.policy.plan, self._puzzle, self.states[nodes], self.depths, **remaining)

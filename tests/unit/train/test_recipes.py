@@ -55,11 +55,11 @@ STAGES = {"sft": SftConfig, "grpo": GrpoConfig}
 def test_the_quick_recipe_is_the_laptops_cut_short():
     """What docs/start.md trains, whose figures were printed with these values."""
     sft = config.load("quick-sliding", cls=SftConfig, stage="sft")
-    cut = ("optim.steps=600", "validation.every=600", "run.threads=1")
+    cut = ("optim.steps=600", "validation.every=600")
     assert sft == config.load("laptop-sliding", cut, cls=SftConfig, stage="sft")
     last = "head_only: true, head_updates: 60, depth_head_lr: 3e-3, starts: 3840, budgets: [10, 15], price_action: 0.01"
     phases = f"phases=[{{steps: 7}}, {{steps: 5, head_updates: 10}}, {{steps: 1, {last}}}]"
-    cut = (phases, "optim.steps=13", "validation.every=13", "validation.instances=128", "run.threads=1")
+    cut = (phases, "optim.steps=13", "validation.every=13", "validation.instances=128")
     grpo = config.load("quick-sliding", cls=GrpoConfig, stage="grpo")
     assert grpo == config.load("laptop-sliding", cut, cls=GrpoConfig, stage="grpo")
 
