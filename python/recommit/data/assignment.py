@@ -82,11 +82,13 @@ def learnable(spec: DataSpec, states: States) -> NDArray[np.bool_]:
     """True for states that training may learn in, wherever a policy went from its training starts.
 
     With ``regions`` those whose shortest paths all come by boards of the training split, and those nearer to the goal,
-    which all splits share. Layouts cannot be left, and ``starts`` keeps starts alone apart.
+    which all splits share; none that are more than ``GATE`` actions farther than the longest instance, whose many paths
+    take long to walk. Layouts cannot be left, and ``starts`` keeps starts alone apart.
     """
     if spec.disjoint != "regions":
         return np.ones(len(states), bool)
-    result: NDArray[np.bool_] = regions(spec.puzzle(), states) & ~_inside("train") == 0
+    most = max(difficulty.length[1] for difficulty in spec.difficulties) + GATE
+    result: NDArray[np.bool_] = regions(spec.puzzle(), states, most) & ~_inside("train") == 0
     return result
 
 
@@ -96,14 +98,15 @@ def _inside(split: str) -> np.uint16:
     return np.uint16(2**high - 2**low)
 
 
-def regions(puzzle: Puzzle, states: States) -> NDArray[np.uint16]:
+def regions(puzzle: Puzzle, states: States, most: int = 255) -> NDArray[np.uint16]:
     """Buckets on the shortest paths of each state, as bits: of the boards ``GATE`` actions before the goal.
 
     For puzzles with one goal whose moves can be undone. None for states that are nearer than ``GATE``, all for those
-    whose distance is not known.
+    whose distance is not known, or beyond ``most``.
     """
     top, nearer, bits = _table(puzzle.task, puzzle.shape)
     distance, names = puzzle.distance(states, threads=1), keys(puzzle.task, states)
+    distance[distance > most] = -1
     result = np.where(distance < 0, 2**16 - 1, 0).astype(np.uint16)
     near = (distance >= 0) & (distance <= top)
     result[near] = bits[np.searchsorted(nearer, names[near])]

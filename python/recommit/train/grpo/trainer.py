@@ -224,7 +224,8 @@ class GrpoTrainer(Trainer):
         graph, phase = self._graph(puzzle), config.phase_at(step)
         roots = rollout.explore(actor, config, graph, starts)
         prices = config.prices_at(step)
-        learned = learnable(puzzle.spec, graph.states)
+        learned = np.zeros(len(graph), bool)
+        learned[graph.rows] = learnable(puzzle.spec, graph.states[graph.rows])
         evaluation = PolicyEvaluation(graph, roots, config.rollout.budget, prices, phase.budgets, learned)
         if phase.head_updates:
             DepthHeadOptimizer(self.policy, self.engine, config, step)(evaluation)
