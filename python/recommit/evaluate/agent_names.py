@@ -2,7 +2,8 @@
 
 ``fixed-4@RUN`` always takes depth 4, with the plans of the policy of ``RUN``. The word before the ``@`` says what an
 agent does (``base``), the folder behind it whose policy it asks (``run``; none: that of the evaluation).
-``fixed-4+aug8`` observes every picture under eight symmetry augmentations.
+``fixed-4+aug8`` observes every picture under eight symmetry augmentations, ``adaptive+aug8x1`` so too, but its world
+model's distance under one.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ USUAL = tuple(
     f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
 )
 #: Ending of a name: its number of symmetry augmentations of every picture.
-_AUGMENTED = re.compile(r"(.*)\+aug([1248])")
+_AUGMENTED = re.compile(r"(.*)\+aug([1248])(?:x([1248]))?")
 _FIXED = re.compile(r"fixed-([1-9]|1[0-6])(-sampled)?")
 
 
@@ -82,13 +83,15 @@ class AgentName:
     run: str = ""
     #: Symmetry augmentations of every picture; 0: as many as its policy has.
     augmentations: int = 0
+    #: Those of the world model's distance; 0: as many as its policy has.
+    distance: int = 0
 
     @classmethod
     def parse(cls, text: str) -> AgentName:
         """Read a name as it stands in files and commands."""
         base, _, run = text.partition("@")
         augmented = _AUGMENTED.fullmatch(base)
-        return cls(augmented[1], run, int(augmented[2])) if augmented else cls(base, run)
+        return cls(augmented[1], run, int(augmented[2]), int(augmented[3] or 0)) if augmented else cls(base, run)
 
     def __str__(self) -> str:
         return f"{self.short}@{self.run}" if self.run else self.short
@@ -96,7 +99,8 @@ class AgentName:
     @property
     def short(self) -> str:
         """The name without the folder."""
-        return f"{self.base}+aug{self.augmentations}" if self.augmentations else self.base
+        distance = f"x{self.distance}" if self.distance else ""
+        return f"{self.base}+aug{self.augmentations}{distance}" if self.augmentations else self.base
 
     @property
     def depth(self) -> int:
@@ -137,6 +141,11 @@ class AgentName:
     def asks_policy(self) -> bool:
         """Does it ask a policy at all?"""
         return self._kind.asks_policy
+
+    @property
+    def asks_head(self) -> bool:
+        """Does its choice of a depth need the policy's depth head?"""
+        return self.base in ("adaptive", "adaptive-memory", "sampled")
 
     @property
     def uses(self) -> str:
@@ -238,13 +247,8 @@ def seed_of(run: str) -> str:
 
 
 def _symmetries(agent: AgentName) -> str:
-    return (
-        f", {agent.augmentations} augmentations"
-        if agent.augmentations > 1
-        else ", no augmentation"
-        if agent.augmentations
-        else ""
-    )
+    of_policy = {0: "", 1: ", no augmentation"}.get(agent.augmentations, f", {agent.augmentations} augmentations")
+    return of_policy + f", distance over {agent.distance}" * bool(agent.distance)
 
 
 def _whose(agent: AgentName) -> str:

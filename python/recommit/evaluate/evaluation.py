@@ -200,7 +200,7 @@ class Evaluation:
 
         policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=self.team.device).eval()
         if name.augmentations:
-            policy.replace_augmentations(name.augmentations)
+            policy.replace_augmentations(name.augmentations, name.distance)
         if self.options.prices is not None:
             policy.replace_prices(self.options.prices)
         return policy
@@ -217,7 +217,7 @@ class Evaluation:
 
     def _policy_of(self, agent: AgentName) -> AgentName:
         """A name without what the agent does: the same for agents that share what a policy says of a state."""
-        return AgentName("", agent.run or self.run_folder, agent.augmentations)
+        return replace(agent, base="", run=agent.run or self.run_folder)
 
     def _play(self, agent: AgentName) -> None:
         """Decisions under every budget under which it plays differently, and those of fixed depths on validation
@@ -312,7 +312,7 @@ class Evaluation:
         if agent.base == ZERO_SHOT:
             picture = transcripts.about(Path(agent.run))
         elif agent.asks_policy and "cell" in cost:
-            picture = {"cell": cost["cell"], "mflops": cost["flops"] / 1e6}
+            picture = {"cell": cost["cell"], "mflops": cost["flops" if agent.asks_head else "plan_flops"] / 1e6}
         head = {"agent": str(agent), "task": self.data.task, "budget": budget, "seeds": agent.seeds, **picture}
         words = self.options.instance_words
         return {**head, "uses": agent.uses, **({} if words == split_words() else {"split": words})}

@@ -49,20 +49,22 @@ def plans_digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
 
 
 def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict[str, Any]:
-    """Symmetry augmentations, pixels of a cell and operations per observation, picture and plan included, of up to 32
-    states that nothing remembers: the same wherever it is counted."""
+    """Symmetry augmentations, pixels of a cell and operations per observation, picture and plan included, with and
+    without the depth head and what it reads, of up to 32 states that nothing remembers: the same wherever it is
+    counted."""
     states = states[:STATES]
     shape = states.shape[1], states.shape[2]
-    flops = cost(lambda: _observe(policy, task, states), Watch()).flops
+    flops, of_plan = (cost(lambda: _observe(policy, task, states, depth), Watch()).flops for depth in (None, 1))  # noqa: B023
     return {
         "augmentations": policy.vision.augmentations(task, shape),
         "cell": policy.config.cell or policy.backbone.token_pixels,
         "flops": flops // len(states),
+        "plan_flops": of_plan // len(states),
         "states": len(states),
     }
 
 
-def _observe(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> None:
+def _observe(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], depth: int | None) -> None:
     policy.vision.forget()
     remaining = np.ones(len(states), np.int64) if policy.config.budget_conditioned else None
-    policy.plan(task, states, (policy.config.plan_length,), remaining)  # ends when the host has the plan
+    policy.act(task, states, depth=depth, remaining=remaining)  # ends when the host has the plan

@@ -35,6 +35,10 @@ SOMETIMES: dict[str, tuple[str, Callable[[Row], str]]] = {
     "threshold": ("threshold", lambda row: f"{row['threshold']:.3g}" if "threshold" in row else NONE),
     "cell px": ("model", lambda row: str(row.get("cell", NONE))),  # where a model sees pictures of its own size
     "MFLOP / observation": ("mflops", lambda row: f"{row['mflops']:,.3g}" if "mflops" in row else NONE),
+    "MFLOP / episode": (
+        "mflops",
+        lambda row: f"{row['mflops'] * row['decisions_per_episode']:,.3g}" if "mflops" in row else NONE,
+    ),
 }
 _DIFFERENCES = (
     "against: the first agent minus the row, of these very policies: intervals are over instances, and p is that of "

@@ -58,6 +58,7 @@ CONDITIONS = 4
 #: ``z``            the backbone's state;
 #: ``confidence``   of each action of the greedy plan its probability, that of all up to it, and its entropy;
 #: ``world-model``  the distance that a world model expects now and after each depth (see ``world_model``);
+#:                  where it is the only part it says nothing of now;
 #: ``conditions``   how many decisions remain, and what an action and an observation cost (see ``prices``).
 FEATURES: dict[str, tuple[str, ...]] = {
     "z": ("z",),

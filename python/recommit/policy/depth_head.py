@@ -88,7 +88,8 @@ def head_inputs(
             parts.append(confidence(scores.detach().float().log_softmax(-1)))
         if config.head.reads("world-model"):
             plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
-            parts.append(policy.world_model(policy.vision.kinds(task, states), plans, config.depths))
+            now = config.head.features != "world-model"  # which compares the depths alone
+            parts.append(policy.world_model(policy.vision.kinds(task, states), plans, config.depths, now))
         if config.head.reads("conditions"):
             parts.append(conditions(remaining, config.prices, len(z)).to(z.device))
     return torch.cat([part.to(z.dtype) for part in parts], dim=-1)

@@ -113,9 +113,13 @@ class CommitPolicy(nn.Module):
             torch.default_generator.manual_seed(seed)
             self.depth_head = DepthHead(self.backbone.width, len(depths), config, length).to(old)
 
-    def replace_augmentations(self, augmentations: int) -> None:
-        """Average over this many symmetry augmentations of every picture."""
+    def replace_augmentations(self, augmentations: int, distance: int = 0) -> None:
+        """Average over this many symmetry augmentations of every picture, and the world model's distance over
+        ``distance`` of them (0: as many as before)."""
         self._configure(augmentations=augmentations)
+        if distance and self.world_model is not None:
+            self.world_model.config = replace(self.world_model.config, augmentations=distance)
+            self._configure(world_model=self.world_model.config)
 
     def replace_prices(self, prices: Prices) -> None:
         """Set the prices that a conditioned depth head reads."""
@@ -257,12 +261,13 @@ class CommitPolicy(nn.Module):
     ) -> ActedDepths:
         z, index = self.encode(task, states, remaining), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
-        logits = self.depth_head(head_inputs(self, task, states, z, greedy and greedy[1], remaining))
-        if noise is not None:
-            logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
-        chosen = to_device(np.array(self.config.depths), z.device)[logits.argmax(dim=-1)]
-        if depth is not None:
-            chosen = torch.full_like(chosen, depth)
+        if depth is None:
+            logits = self.depth_head(head_inputs(self, task, states, z, greedy and greedy[1], remaining))
+            if noise is not None:
+                logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
+            chosen = to_device(np.array(self.config.depths), z.device)[logits.argmax(dim=-1)]
+        else:
+            chosen = torch.full((len(z),), depth, device=z.device)
         actions, _ = greedy or self.decoder.plans(
             z,
             index,

@@ -71,10 +71,10 @@ class WorldModel(nn.Module):
         result: Tensor = self.last(F.relu(self.hidden(F.relu(x).flatten(1))))
         return result
 
-    def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int]) -> Tensor:
-        """[N, 2 (1 + depths)]: expected actions to the goal now and after each depth, a lost level counted as
-        ``lost``; then the probabilities that each is lost."""
-        pictures, here = [cells], cells
+    def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int], now: bool = True) -> Tensor:
+        """[N, 2 (1 + depths)]: expected actions to the goal now (0 unless ``now``, which costs as much as a depth) and
+        after each depth, a lost level counted as ``lost``; then the probabilities that each is lost."""
+        pictures, here = [cells] * now, cells
         for place in range(max(depths)):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)
             if place + 1 in depths:
@@ -82,7 +82,8 @@ class WorldModel(nn.Module):
         probs = self.probs(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
         lost = probs[..., -1]
         remaining = probs[..., :-1] @ torch.arange(self.config.far + 1.0, device=probs.device)
-        return torch.cat([remaining + self.config.lost * lost, lost], dim=1)
+        both = (remaining + self.config.lost * lost, lost)
+        return torch.cat([F.pad(each, (1 - now, 0)) for each in both], dim=1)
 
     def probs(self, cells: Tensor) -> Tensor:
         """Probabilities of the distances, averaged over the picture's symmetries."""

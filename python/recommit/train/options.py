@@ -142,6 +142,7 @@ class WorldModelOptions:
         task: Which puzzle of a run that has several: a world model is of one puzzle and size.
         augmentations: Symmetry augmentations of every picture, over which the policy averages; 0 for as many as it
             has. Not for sliding.
+        depths: Depths that the head chooses from, such as 4 6 8 (default: those of the policy).
         steps: Steps of 256 states.
         starts: Training starts on whose optimal ways, and beside them, states are drawn.
         seed: Of weights and states.
@@ -151,6 +152,7 @@ class WorldModelOptions:
     out: Path
     task: str = ""
     augmentations: Literal[0, 1, 2, 4, 8] = 0
+    depths: tuple[int, ...] = ()
     steps: int = 8000
     starts: int = 20_000
     seed: int = 0

@@ -29,8 +29,8 @@ def test_a_name_is_read_and_written(text, depth, sampled, seeds, augmentations):
 
 
 def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
-    names = ["adaptive", "fixed-4+aug2@run", "solver", "random-actions"]
-    told = ["adaptive+aug8", "fixed-4+aug2@run", "solver", "random-actions"]
+    names = ["adaptive", "fixed-4+aug2@run", "solver", "random-actions", "adaptive+aug1x4@run"]
+    told = ["adaptive+aug8", "fixed-4+aug2@run", "solver", "random-actions", "adaptive+aug1x4@run"]
     assert agent_names.with_augmentations(names, 8) == tuple(told)
     assert agent_names.with_augmentations(names, 0)[:2] == ("adaptive", "fixed-4+aug2@run")
 
@@ -48,6 +48,10 @@ def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
             "fixed 1, 8 augmentations (warm start)",
         ),
         ("adaptive@family/world-model-s0", "world model", "world model"),
+        (
+            "fixed-4+aug8x1",
+            *["fixed depth 4, 8 augmentations, distance over 1", "fixed 4, 8 augmentations, distance over 1"],
+        ),
         ("adaptive@conditioned-s1", "price- and budget-conditioned head", "conditioned head"),
         (
             "confidence-entropy+memory",

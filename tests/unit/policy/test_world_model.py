@@ -50,6 +50,7 @@ def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
             assert torch.allclose(said[:, column], remaining, atol=1e-4)
             assert torch.allclose(said[:, 5 + column], probs[:, -1], atol=1e-6)
     assert not torch.equal(here, cells)
+    assert torch.allclose(net(cells, plan, DEPTHS, now=False), said * torch.tensor([0.0, 1, 1, 1, 1] * 2), atol=1e-4)
     late = plan.clone()
     late[:, 4:] = (late[:, 4:] + 1) % 4
     assert torch.allclose(net(cells, late, DEPTHS)[:, :4], said[:, :4], atol=1e-5)  # what comes later changes nothing

@@ -127,7 +127,7 @@ def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -
     policy.replace_augmentations(options.augmentations or policy.config.augmentations)
     training = WorldModelTraining(options.steps, starts=options.starts, seed=options.seed)
     with policy_folder(options.out) as folder:
-        result = train(policy, spec, training, tell, folder)
+        result = train(policy, spec, training, tell, folder, options.depths)
         policy.save_pretrained(folder)
         (folder / NAME).unlink(missing_ok=True)
     return result
@@ -149,14 +149,17 @@ def train(
     training: WorldModelTraining,
     tell: Callable[[str], None],
     folder: Path | None = None,
+    depths: tuple[int, ...] = (),
 ) -> dict[str, Any]:
-    """Give a policy a world model and a depth head that goes by it; how exact it is on validation states. A ``folder``
-    is where it goes on if it was interrupted."""
+    """Give a policy a world model and a depth head that goes by it, among ``depths`` (the policy's own); how exact it
+    is on validation states. A ``folder`` is where it goes on if it was interrupted."""
     task = spec.puzzle()
     config = config_of(policy, task, max((each.length[1] for each in spec.difficulties), default=0))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(training.seed)
         net = WorldModel(config)
+    replace_head(policy, net, depths)
+    net.requires_grad_(True)
     cut = slice(1, -1) if policy.vision.crops(task) else slice(None)
     starts = held_out.starts(spec, "train", training.starts, (), name="starts").states
     learn = TrainingStates(spec, np.ascontiguousarray(starts), training)
@@ -179,15 +182,16 @@ def train(
             if state is not None:
                 state.write(net, optimizer, curve)
             tell(", ".join(f"{name} {value:g}" for name, value in curve[-1].items()))
-    replace_head(policy, net)
+    net.requires_grad_(False)
     return curve[-1] | {"curve": curve}
 
 
-def replace_head(policy: CommitPolicy, net: WorldModel) -> None:
-    """Let a policy's depth head go by a net: the depth after which the fewest actions should remain."""
+def replace_head(policy: CommitPolicy, net: WorldModel, depths: tuple[int, ...] = ()) -> None:
+    """Let a policy's depth head go by a net: the depth, among ``depths`` (the policy's own), after which the fewest
+    actions should remain."""
     policy.world_model = net.requires_grad_(False)
     policy.config = policy.vision.config = replace(policy.config, world_model=net.config)
-    policy.replace_head(HeadConfig("world-model"))
+    policy.replace_head(HeadConfig("world-model"), depths=depths)
     with torch.no_grad():
         for choice in range(len(policy.config.depths)):
             policy.depth_head.weight[choice, 1 + choice] = -1.0
@@ -198,9 +202,8 @@ def _loss(net: WorldModel, source: TrainingStates, step: int, cut: slice) -> tor
     states = source.states(step)
     states = states[learnable(source.spec, states)]
     cells = _cells(states, cut)
-    order = augmentations.cell_order(
-        *cells.shape[1:], step % augmentations.count(net.config.augmentations, *cells.shape[1:])
-    )
+    symmetries = augmentations.count(8 if source.task.turns else 1, *cells.shape[1:])  # however many are averaged
+    order = augmentations.cell_order(*cells.shape[1:], step % symmetries)
     turned = cells.flatten(1)[:, order].view_as(cells)
     distance = F.cross_entropy(net.scores(turned), _labels(net, source.task, states))
     actions, after = _moved(source.task, states, step)

@@ -83,7 +83,7 @@ def test_it_learns_distances_and_what_actions_do(taught):
 def knowing(task):
     """A world model that knows everything."""
 
-    def forward(cells, plans, depths):
+    def forward(cells, plans, depths, now=True):  # noqa: ARG001
         here, many = cells.numpy().astype(np.uint8), len(cells)
         rows = [task.distance(np.ascontiguousarray(here))]
         actions = plans.numpy().astype(np.uint8)
@@ -94,17 +94,18 @@ def knowing(task):
     return forward
 
 
-def test_the_head_takes_the_depth_after_which_least_remains(folder, states):
+@pytest.mark.parametrize("among", [(1, 2, 4, 8), (1, 3)])
+def test_the_head_takes_the_depth_after_which_least_remains(folder, states, among):
     policy = new(folder)
-    world_model.replace_head(policy, WorldModel(world_model.config_of(policy, TASK)))
+    world_model.replace_head(policy, WorldModel(world_model.config_of(policy, TASK)), among)
     policy.world_model.forward = knowing(TASK)
     depths, plans = policy.act(TASK, states)
     for state, depth, plan in zip(states, depths, plans, strict=True):
         remaining = []
-        for count in (1, 2, 4, 8):
+        for count in among:
             after = TASK.execute(state[None], plan[None], np.array([count], np.int32)).states
             remaining.append(int(TASK.distance(after)[0]))
-        assert depth == (1, 2, 4, 8)[int(np.argmin(remaining))]
+        assert depth == among[int(np.argmin(remaining))]
     assert len(set(depths.tolist())) > 1
 
 
@@ -113,7 +114,8 @@ def test_it_sees_as_far_as_its_levels_are_long(folder, monkeypatch):
     usual = world_model.config_of(policy, task, 32)
     assert (usual.far, usual.lost) == (46, 46), "the nets of the packaged policies"
     long = replace(SPEC, difficulties=(Difficulty((4, 72)),))
-    world_model.train(policy, long, replace(TRAINING, steps=1, batch=8, starts=8), lambda _line: None)
+    world_model.train(policy, long, replace(TRAINING, steps=1, batch=8, starts=8), lambda _line: None, depths=(2, 8))
+    assert policy.config.depths == (2, 8)
     assert (policy.config.world_model.far, policy.config.world_model.lost) == (80, 88)
     net = WorldModel(world_model.config_of(policy, task, 72))
     distances = np.array([60, 62, 70, 80, 200, -1, -2], np.int32)
