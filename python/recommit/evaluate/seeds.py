@@ -63,7 +63,7 @@ def kind(agent: str, augmentations: int = 0) -> str:
     """An agent's name without the folder and the seed of the run whose policy it asks, ``fixed-4@fixed-4``, and without
     the augmentations that are the whole evaluation's."""
     name = AgentName.parse(agent)
-    own = 0 if name.augmentations == augmentations else name.augmentations
+    own = 0 if (name.augmentations, name.distance) == (augmentations, 0) else name.augmentations
     return str(replace(name, run=run_kind(name.run), augmentations=own))
 
 
