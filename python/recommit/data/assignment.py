@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: States per piece: the working set of one piece stays in the cache.
 _PIECE = 4096
+#: Classes of boards whose regions are worked out from the goal on, at least where there are as many.
+_FEW = 1 << 16
 _BUCKETS = {"test": (0, 1), "fresh": (0, 1), "validation": (1, 2), "train": (2, 16)}
 
 
@@ -71,68 +73,89 @@ def members(spec: DataSpec, states: States, keys: Keys, split: str) -> NDArray[n
         return np.ones(len(states), bool)
     if spec.disjoint != "regions":
         return belongs(keys, split)
-    low, high = _BUCKETS[split]
-    passed, inside = regions(spec.puzzle(), states), np.uint16(2**high - 2**low)
-    result: NDArray[np.bool_] = (passed > 0) & (passed & ~inside == 0)
+    passed = regions(spec.puzzle(), states)
+    result: NDArray[np.bool_] = (passed > 0) & (passed & ~_inside(split) == 0)
     return result
 
 
-def regions(puzzle: Puzzle, states: States) -> NDArray[np.uint16]:
+def learnable(spec: DataSpec, states: States) -> NDArray[np.bool_]:
+    """True for states that training may learn in, wherever a policy went from its training starts.
+
+    With ``regions`` those whose shortest paths all come by boards of the training split, and those nearer to the goal,
+    which all splits share; none that are more than ``GATE`` actions farther than the longest instance, whose many paths
+    take long to walk. Layouts cannot be left, and ``starts`` keeps starts alone apart.
+    """
+    if spec.disjoint != "regions":
+        return np.ones(len(states), bool)
+    most = max(difficulty.length[1] for difficulty in spec.difficulties) + GATE
+    result: NDArray[np.bool_] = regions(spec.puzzle(), states, most) & ~_inside("train") == 0
+    return result
+
+
+def _inside(split: str) -> np.uint16:
+    """The buckets of a split, as bits."""
+    low, high = _BUCKETS[split]
+    return np.uint16(2**high - 2**low)
+
+
+def regions(puzzle: Puzzle, states: States, most: int = 255) -> NDArray[np.uint16]:
     """Buckets on the shortest paths of each state, as bits: of the boards ``GATE`` actions before the goal.
 
-    For puzzles with one goal whose moves can be undone. None for states that are nearer than ``GATE``, and for those
-    whose distance is not known.
+    For puzzles with one goal whose moves can be undone. None for states that are nearer than ``GATE``, all for those
+    whose distance is not known, or beyond ``most``.
     """
-    distance = puzzle.distance(states, threads=1)
+    top, nearer, bits = _table(puzzle.task, puzzle.shape)
+    distance, names = puzzle.distance(states, threads=1), keys(puzzle.task, states)
+    distance[distance > most] = -1
+    result = np.where(distance < 0, 2**16 - 1, 0).astype(np.uint16)
+    near = (distance >= 0) & (distance <= top)
+    result[near] = bits[np.searchsorted(nearer, names[near])]
     # From the farthest on: the distinct boards at a distance that are on the way, and those that follow.
-    levels: list[tuple[States, NDArray[np.intp], States]] = []
-    here = states[:0]
-    for far in range(int(distance.max(initial=0)), GATE, -1):
-        here = _distinct(np.concatenate([here, states[distance == far]]))
+    levels: list[tuple[Keys, NDArray[np.intp], Keys]] = []
+    here, own = states[:0], names[:0]
+    for far in range(int(distance.max(initial=0)), top, -1):
+        same = distance == far
+        own, first = np.unique(np.concatenate([own, names[same]]), return_index=True)
+        here = np.ascontiguousarray(np.concatenate([here, states[same]])[first])
         row, action = np.nonzero(puzzle.optimal_actions(here, threads=1))
-        after = puzzle.step(np.ascontiguousarray(here[row]), action.astype(np.uint8), threads=1)
-        levels.append((here, row, after))
-        here = after
-    nearer, bits = _gates(puzzle.task, puzzle.shape)
-    result = np.zeros(len(states), np.uint16)
-    result[distance == GATE] = bits[_places(nearer, states[distance == GATE])]
-    for far, (here, row, after) in enumerate(reversed(levels), GATE + 1):
-        passed = np.zeros(len(here), np.uint16)
-        np.bitwise_or.at(passed, row, bits[_places(nearer, after)])
-        nearer, bits = here, passed
-        result[distance == far] = bits[_places(nearer, states[distance == far])]
+        here = puzzle.step(np.ascontiguousarray(here[row]), action.astype(np.uint8), threads=1)
+        after = keys(puzzle.task, here)
+        levels.append((own, row, after))
+        own = after
+    for far, (own, row, after) in enumerate(reversed(levels), top + 1):
+        passed = np.zeros(len(own), np.uint16)
+        np.bitwise_or.at(passed, row, bits[np.searchsorted(nearer, after)])
+        nearer, bits = own, passed
+        result[distance == far] = bits[np.searchsorted(nearer, names[distance == far])]
     return result
 
 
 @lru_cache(maxsize=8)
-def _gates(task: str, shape: tuple[int, int]) -> tuple[States, NDArray[np.uint16]]:
-    """The boards ``GATE`` actions before the goal, in order, and the bit of each one's bucket.
+def _table(task: str, shape: tuple[int, int]) -> tuple[int, Keys, NDArray[np.uint16]]:
+    """A distance, the keys of all boards up to it, in order, and the ``regions`` of each: of 3x3 boards up to 24
+    actions from the goal, of 4x4 boards up to 16. Made once, in 0.2 s.
 
-    There are so few that a hash might leave a bucket empty. So they take turns, in the order of their keys.
+    There are so few boards ``GATE`` actions before the goal that a hash might leave a bucket empty. So they take turns,
+    in the order of their keys.
     """
-    puzzle = TASKS[task].of(shape, 0)
-    layer = puzzle.legend()[0]
-    for far in range(1, GATE + 1):
-        beside = puzzle.step(np.repeat(layer, 4, axis=0), np.tile(np.arange(4, dtype=np.uint8), len(layer)))
-        layer = _distinct(beside[puzzle.distance(beside) == far])
-    turn = np.unique(keys(puzzle.task, layer), return_inverse=True)[1].reshape(-1) % 16
-    return layer, np.left_shift(1, turn).astype(np.uint16)
-
-
-def _bytes(states: States) -> NDArray[np.void]:
-    """Each state as one value, which can be sorted and found."""
-    flat = np.ascontiguousarray(states).reshape(len(states), states.shape[1] * states.shape[2])
-    return flat.view(np.dtype((np.void, flat.shape[1]))).reshape(-1)
-
-
-def _distinct(states: States) -> States:
-    """Each once, in order."""
-    return np.ascontiguousarray(states[np.unique(_bytes(states), return_index=True)[1]])
-
-
-def _places(among: States, states: States) -> NDArray[np.intp]:
-    """Where each state is among distinct ones in order, of which it is one."""
-    return np.searchsorted(_bytes(among), _bytes(states))
+    puzzle, far = TASKS[task].of(shape, 0), 0
+    layer, before, bits = puzzle.legend()[0], np.zeros(0, np.uint64), np.zeros(1, np.uint16)
+    names = keys(task, layer)
+    layers = [(names, bits)]
+    while len(layer) and sum(len(each) for each, _ in layers) < _FEW:
+        beside = puzzle.step(np.repeat(layer, 4, axis=0), np.tile(np.arange(4, dtype=np.uint8), len(layer)), threads=1)
+        found = keys(task, beside)
+        farther = np.flatnonzero(~np.isin(found, np.concatenate([before, names])))  # nor where a border was hit
+        before, far = names, far + 1
+        names, first, place = np.unique(found[farther], return_index=True, return_inverse=True)
+        passed = np.zeros(len(names), np.uint16)
+        np.bitwise_or.at(passed, place, bits[farther // 4])
+        bits = np.left_shift(1, np.arange(len(names)) % 16).astype(np.uint16) if far == GATE else passed
+        layer = np.ascontiguousarray(beside[farther[first]])
+        layers.append((names, bits))
+    every, bits = (np.concatenate(parts) for parts in zip(*layers, strict=True))
+    order = np.argsort(every)
+    return far, every[order], bits[order]
 
 
 def split_keys(spec: DataSpec, states: States) -> Keys:

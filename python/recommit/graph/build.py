@@ -356,6 +356,7 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
     where = options.levels.name if options.levels else options.split
     source = {
         "policy": weights_of(folder),
+        "data": spec.to_dict(),
         "starts": "every state" if options.every_state else f"{len(first)} of {where}",
         "set": held_out.name(first),
         "augmentations": policy.vision.augmentations(puzzle, puzzle.shape),

@@ -66,6 +66,7 @@ class PolicyEvaluation:
     """Values, visits and advantages on one graph, for one depth policy after the other: ``probs`` [rows, depths], or
     [K + 1, rows, depths] of one that sees the observations left.
 
+    Values and visits go through all states; nothing is learned in those that are not ``learnable`` [nodes].
     Equal parts of the episodes from ``starts`` have each of ``budgets``, or ``budget`` where that is less; all have
     ``budget`` if there are none. What no policy changes is worked out once. States that were never planned (their
     visits are few) stand together by their distance, behind the nodes with a plan: they take the mean
@@ -81,8 +82,10 @@ class PolicyEvaluation:
         budget: int,
         prices: Prices,
         budgets: Sequence[int] = (),
+        learnable: NDArray[np.bool_] | None = None,
     ) -> None:
         self.graph, self.rows = graph, chosen_rows(graph)
+        self.learnable = np.ones(len(graph), bool) if learnable is None else learnable
         distance = graph.distance
         self._longest = max(int(distance.max(initial=0)), 1)
         bucket = np.where(distance < 0, self._longest + 1, distance).astype(np.int64)
@@ -125,8 +128,8 @@ class PolicyEvaluation:
         return self._backward(probs)[1][:, self._place]
 
     def visits(self, probs: Floats) -> Floats:
-        """[K + 1, rows] expected visits, each start counted once."""
-        return self._forward(probs)[:, : self._planned]
+        """[K + 1, rows] expected visits where something is learned, each start counted once."""
+        return self._forward(probs)[:, : self._planned] * self.learnable[self.rows]
 
     def advantages(self, probs: Floats) -> tuple[Floats, Floats]:
         """Q - V [rows, depths], averaged over the observations left, and visits [rows]; of ``probs`` [rows, depths]."""

@@ -3,12 +3,15 @@ puzzle against plain Python: which boards shortest paths pass six actions before
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.reference import sliding
 
 import recommit
 from recommit.data import assignment
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.puzzles.sliding import Sliding
 
 
@@ -40,6 +43,16 @@ def test_sokoban_keys():
     assert len(set(keys.tolist())) > 490
 
 
+@pytest.fixture(params=[1 << 16, 200], ids=["from the goal", "walked"])
+def few(request, monkeypatch):
+    """All boards of the test are in the table, or those near the goal."""
+    monkeypatch.setattr(assignment, "_FEW", request.param)
+    assignment._table.cache_clear()
+    yield
+    assignment._table.cache_clear()
+
+
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 4)])
 def test_a_board_has_the_buckets_of_all_its_ways(shape):
     puzzle, table = Sliding(*shape), sliding.distances(*shape, levels=14)
@@ -53,7 +66,16 @@ def test_a_board_has_the_buckets_of_all_its_ways(shape):
     ]
     assert regions(puzzle, boards).tolist() == expected
     assert max(map(int.bit_count, expected)) > 1  # some come by several
-    assert not regions(puzzle, [board for board, distance in table.items() if distance < 6]).any()
+    near = [board for board, distance in table.items() if distance < 6]
+    assert not regions(puzzle, near).any()
+    lost = [(*board[:2][::-1], *board[2:]) for board in boards if 0 not in board[:2]]
+    spec = DataSpec("sliding", shape, (Difficulty((6, 7)),), count=1, disjoint="regions")
+    states = np.array(boards + near + lost, np.uint8).reshape(-1, *shape)
+    # Buckets 0 and 1 are for testing and validation.
+    trained = [bits & 0b11 == 0 and table[board] <= 7 + 6 for board, bits in zip(boards, expected, strict=True)]
+    assert assignment.learnable(spec, states).tolist() == trained + [True] * len(near) + [False] * len(lost)
+    assert 0 < sum(trained) < len(boards)
+    assert assignment.learnable(replace(spec, disjoint="starts"), states).all()
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (4, 4)])

@@ -138,7 +138,7 @@ def of_graph(
     probs = depth_probs(actor.variant, graph, np.arange(len(graph)))
     values = evaluation.values(probs[evaluation.rows])
     mass = values.visits.sum(axis=0)
-    nodes = np.flatnonzero(graph.planned & (mass > 0))
+    nodes = np.flatnonzero(graph.planned & (mass > 0) & evaluation.learnable)
     nodes, weight = _thinned(nodes, mass[nodes], config.rollout.states, actor.seed, step)
     mine = slice(team.rank, None, team.world)
     exact = ExactAdvantages(actor, config, graph, values, probs, step)

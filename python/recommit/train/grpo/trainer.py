@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from recommit import rng
+from recommit.data.assignment import learnable
 from recommit.data.spec import set_names
 from recommit.graph.build import PolicyGraph
 from recommit.graph.policy_evaluation import PolicyEvaluation
@@ -218,11 +219,14 @@ class GrpoTrainer(Trainer):
         starts = rollout.starts(puzzle.spec, config, actor.seed, step)
         if config.advantage.estimator != "exact":
             sampled = rollout.sample(actor, config, starts, step, self.team)
-            return advantages.of_samples(actor, config, sampled, step, self.team)
+            batch, signals = advantages.of_samples(actor, config, sampled, step, self.team)
+            return batch.where(np.flatnonzero(learnable(puzzle.spec, batch.states))), signals
         graph, phase = self._graph(puzzle), config.phase_at(step)
         roots = rollout.explore(actor, config, graph, starts)
         prices = config.prices_at(step)
-        evaluation = PolicyEvaluation(graph, roots, config.rollout.budget, prices, phase.budgets)
+        learned = np.zeros(len(graph), bool)
+        learned[graph.rows] = learnable(puzzle.spec, graph.states[graph.rows])
+        evaluation = PolicyEvaluation(graph, roots, config.rollout.budget, prices, phase.budgets, learned)
         if phase.head_updates:
             DepthHeadOptimizer(self.policy, self.engine, config, step)(evaluation)
         return advantages.of_graph(actor, config, evaluation, roots, step, self.team)

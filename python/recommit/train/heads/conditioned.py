@@ -18,6 +18,8 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
+from recommit.data.assignment import learnable
+from recommit.data.spec import DataSpec
 from recommit.graph import files
 from recommit.graph.episodes import by_state, play
 from recommit.graph.policy_evaluation import PolicyEvaluation
@@ -88,9 +90,17 @@ class HeadProblem:
     #: [N] after how many commitments an episode may be at a node; as many as there are nodes if never.
     earliest: Nodes
     prices: Prices
+    #: [N]; elsewhere values are known, and nothing is learned. None: everywhere.
+    learnable: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, graph: CommitmentGraph, depths: Sequence[int], budgets: Sequence[int]) -> HeadProblem:
+    def of(
+        cls,
+        graph: CommitmentGraph,
+        depths: Sequence[int],
+        budgets: Sequence[int],
+        learnable: NDArray[np.bool_] | None = None,
+    ) -> HeadProblem:
         """All starts of a graph."""
         budget = f"one for {graph.budget} observations; build it without --budget"
         refuse(
@@ -99,7 +109,7 @@ class HeadProblem:
             (min(budgets, default=0) < 1, "budgets", "numbers from 1 on", tuple(budgets)),
         )
         graph, starts = graph.only(tuple(depths)), graph.starts.astype(np.int64)
-        return cls(graph, tuple(budgets), starts, _earliest(graph, starts), Prices())
+        return cls(graph, tuple(budgets), starts, _earliest(graph, starts), Prices(), learnable)
 
     def within_reach(self) -> HeadProblem:
         """The same without nodes that no episode comes to: graphs have all depths, a head some of them."""
@@ -137,7 +147,9 @@ class HeadProblem:
     @cached_property
     def evaluation(self) -> PolicyEvaluation:
         """Values, visits and advantages of heads, exactly."""
-        return PolicyEvaluation(self.graph, self.starts, self.longest, self.prices, self.budgets)
+        return PolicyEvaluation(
+            self.graph, self.starts, self.longest, self.prices, self.budgets, learnable=self.learnable
+        )
 
     def returns(self, columns: Nodes) -> list[float]:
         """The mean return of episodes by budget, which take these columns [K, rows], row k - 1 for k observations
@@ -227,7 +239,8 @@ class ConditionedLearner:
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(config.seed)
             self.head = self._new()
-        some = [inputs(slice(None, None, 17), k, prices) for k in (1, problem.longest) for prices in CHECKED]
+        rows = np.flatnonzero(problem.evaluation.learnable[problem.rows])[::17]
+        some = [inputs(rows, k, prices) for k in (1, problem.longest) for prices in CHECKED]
         every = torch.cat(some)
         #: The head reads numbers of about mean 0 and deviation 1 while it learns.
         self.mean, self.deviation = every.mean(dim=0), every.std(dim=0).clamp(min=1e-3)
@@ -322,13 +335,23 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
     policy.replace_augmentations(int(graph.source.get("augmentations", 1)))
     budgets = options.budget or graph.usual_budgets
-    learn, held = HeadProblem.of(graph, policy.config.depths, budgets).within_reach().split(HELD, options.seed)
+    trained = learnable(_data_of(graph), graph.states)
+    refuse((not trained[graph.starts].any(), "graph", "one from training starts", "none of them"))
+    problem = HeadProblem.of(graph, policy.config.depths, budgets, trained)
+    learn, held = problem.within_reach().split(HELD, options.seed)
     training = HeadTraining(options.features, updates=options.updates, seed=options.seed)
     record = fit(policy, graph.puzzle, learn, held, training, tell)
     policy.replace_prices(USUAL)
     with policy_folder(options.out) as folder:
         policy.save_pretrained(folder)
     return record
+
+
+def _data_of(graph: CommitmentGraph) -> DataSpec:
+    """The recipe whose splits its states belong to."""
+    if "data" not in graph.source:
+        raise ValueError("graph: expected one that recommit graph build wrote of a run, which names its data, got none")
+    return DataSpec.from_dict(graph.source["data"])
 
 
 def fit(

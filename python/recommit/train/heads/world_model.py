@@ -29,6 +29,7 @@ from safetensors.torch import load, save
 
 from recommit import rng
 from recommit.data import held_out
+from recommit.data.assignment import learnable
 from recommit.policy import augmentations
 from recommit.policy.checkpoint import check_and_copy, local_folder
 from recommit.policy.config import MOST_FAR, PLAN_LENGTH, HeadConfig, WorldModelConfig
@@ -85,9 +86,9 @@ class WorldModelTraining:
 class TrainingStates:
     """States on optimal ways from starts and beside them, by number: the same ones for the same seed."""
 
-    def __init__(self, task: Puzzle, starts: States, training: WorldModelTraining) -> None:
-        self.task, self.starts, self._training = task, starts, training
-        solutions = task.solve(starts)
+    def __init__(self, spec: DataSpec, starts: States, training: WorldModelTraining) -> None:
+        self.spec, self.task, self.starts, self._training = spec, spec.puzzle(), starts, training
+        solutions = self.task.solve(starts)
         self.length = solutions.length.clip(min=0).astype(np.int64)
         self._plans = np.zeros((len(starts), int(self.length.max(initial=1)) + PLAN_LENGTH), np.uint8)
         for row, begin, many in zip(self._plans, solutions.offsets[:-1], self.length, strict=True):
@@ -158,9 +159,9 @@ def train(
         net = WorldModel(config)
     cut = slice(1, -1) if policy.vision.crops(task) else slice(None)
     starts = held_out.starts(spec, "train", training.starts, (), name="starts").states
-    learn = TrainingStates(task, np.ascontiguousarray(starts), training)
+    learn = TrainingStates(spec, np.ascontiguousarray(starts), training)
     starts = held_out.starts(spec, "validation", min(spec.validation, EVALUATED) or EVALUATED, ()).states
-    validation = TrainingStates(task, np.ascontiguousarray(starts), replace(training, batch=1024))
+    validation = TrainingStates(spec, np.ascontiguousarray(starts), replace(training, batch=1024))
     optimizer = torch.optim.AdamW(net.parameters(), lr=training.lr, weight_decay=0.01)
     begun = {"training": asdict(training), "net": asdict(config), "data": spec.to_dict()}
     state = None if folder is None else LearningFile(folder, begun)
@@ -195,6 +196,7 @@ def replace_head(policy: CommitPolicy, net: WorldModel) -> None:
 def _loss(net: WorldModel, source: TrainingStates, step: int, cut: slice) -> torch.Tensor:
     """The loss of distances, and of what one action each does; a solved picture stays as it is."""
     states = source.states(step)
+    states = states[learnable(source.spec, states)]
     cells = _cells(states, cut)
     order = augmentations.cell_order(
         *cells.shape[1:], step % augmentations.count(net.config.augmentations, *cells.shape[1:])

@@ -2,8 +2,9 @@
 
 Labelled paths never show what follows from a mistake. So a share of every step's states may come from episodes of the
 policy that is trained: each takes one commitment per step, sampled from its depth head and its decoder, and the solver
-says what would have been optimal where it leads. An episode ends when it is solved, cannot be solved any more, or has
-lasted for the budget; its place then goes to the next state of the data, from which the next one begins.
+says what would have been optimal where it leads. An episode ends when it is solved, cannot be solved any more, leaves
+the states of training, or has lasted for the budget; its place then goes to the next state of the data, from which the
+next one begins.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import numpy as np
 import torch
 
 from recommit import rng
+from recommit.data.assignment import learnable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.data.spec import DataSpec
     from recommit.policy.policy import CommitPolicy
-    from recommit.puzzles.puzzle import Puzzle
     from recommit.train.engine.base import Engine
     from recommit.train.sft.targets import Targets
 
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 class Episodes:
     """The running episodes of one data set on one rank, one in each of the first ``places`` rows of its batches."""
 
-    def __init__(self, task: Puzzle, size: tuple[int, int], places: int, budget: int, threads: int = 1) -> None:
-        self.task, self.budget, self.threads = task, budget, threads
-        self.states = np.zeros((places, *size), np.uint8)
+    def __init__(self, spec: DataSpec, places: int, budget: int, threads: int = 1) -> None:
+        self.spec, self.task, self.budget, self.threads = spec, spec.puzzle(), budget, threads
+        self.states = np.zeros((places, *spec.size), np.uint8)
         #: Commitments so far; 0: no episode is under way.
         self.age = np.zeros(places, np.int64)
 
@@ -41,10 +43,11 @@ class Episodes:
         places = np.flatnonzero(self.age[: len(states)])
         own = np.ascontiguousarray(self.states[places])
         found = self.task.distance(own, threads=self.threads) if len(places) else places
-        ended = places[found <= 0]  # dead, or beyond what the solver may spend
-        self.age[ended] = 0
-        states, distance, shown = states.copy(), distance.copy(), places[found > 0]
-        states[shown], distance[shown] = self.states[shown], found[found > 0]
+        # Not dead, nor beyond what the solver may spend.
+        goes_on = (found > 0) & learnable(self.spec, own)
+        self.age[places[~goes_on]] = 0
+        states, distance, shown = states.copy(), distance.copy(), places[goes_on]
+        states[shown], distance[shown] = self.states[shown], found[goes_on]
         return states, distance
 
     @torch.no_grad()

@@ -170,10 +170,8 @@ class SftTrainer(Trainer):
         self.labellers = max(config.run.threads, 1)
         #: The policy's own episodes, by data set; with ``targets.dagger`` alone.
         self.episodes: list[Episodes] = [
-            Episodes(
-                task, dataset.spec.size, round(config.targets.dagger * most), config.targets.budget, self.labellers
-            )
-            for task, dataset, most in zip(self.tasks, self.datasets, self.feed.most, strict=True)
+            Episodes(recipe, round(config.targets.dagger * most), config.targets.budget, self.labellers)
+            for recipe, most in zip(recipes, self.feed.most, strict=True)
             if config.targets.dagger
         ]
         process.seed_everything(config.run.seed)

@@ -89,7 +89,7 @@ def test_an_episode_that_cannot_be_solved_ends(levels):
     ]
     dead[stuck[0]] = 3
     assert task.distance(dead) == -1
-    episodes = run.Episodes(task, dataset.spec.size, 2, 5)
+    episodes = run.Episodes(dataset.spec, 2, 5)
     episodes.states[:], episodes.age[:] = np.stack([dead, rows[5]]), (1, 2)
     states, distance = episodes.among(rows, task.distance(rows))
     assert np.array_equal(states, np.concatenate([rows[:1], rows[5:6], rows[2:]]))
@@ -115,7 +115,7 @@ def test_ranks_whose_weights_are_split_make_the_same_passes(data, together):
         states = task.generate(rows, seed=0, length=(6, 9)).states
         plans, optimal = np.zeros((rows, 8), np.int64), np.zeros((rows, 8, 4), np.bool_)
         batch = Targets(states, plans, optimal, task.distance(states), np.ones(rows, np.int64))
-        episodes = run.Episodes(task, (2, 3), 4, BUDGET)
+        episodes = run.Episodes(run.opened(data)[0].spec, 4, BUDGET)
         episodes.follow(policy, engine, batch, rng.streams(0, rng.Purpose.OWN_STATES, np.arange(6)))
         assert episodes.age.tolist() == [1] * min(rows, 4) + [0] * (4 - min(rows, 4))
     assert passes == ([4, 4] if together else [4, 2])

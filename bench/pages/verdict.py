@@ -1,0 +1,383 @@
+"""Is the paper's claim true at our scale, and under which reading: ``python -m bench.pages.verdict RUNS [--hours 2]``.
+
+Trains and plays what docs/verdict.md lists and docs/assets/tables/verdict.csv does not have yet, within some CPU-hours;
+every finished run adds its rows. Folders in RUNS may be lost: rows stay, and warm starts are made again.
+Without RUNS it writes the tables of the page from the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import csv
+import json
+import multiprocessing
+import time
+import zlib
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from bench.pages import blocks
+
+from recommit.cli import main as recommit
+from recommit.data import held_out
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, head, play, sampled, softmax
+from recommit.policy.policy import CommitPolicy
+from recommit.prices import Prices
+from recommit.reproduce import preset
+from recommit.results.table import NONE, Grid, Results, number, spread
+from recommit.runs.directory import best_policy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.data.spec import DataSpec
+    from recommit.graph.episodes import Chooser
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROWS, CSV = DOCS / "assets" / "tables" / "verdict.csv", DOCS / "results"
+NAMES = ("puzzle", "competence", "estimator", "objective", "variant", "seed")
+FIGURES = ("solved", "actions", "observations", "entropy", "mutual_information", "zero_std_share")
+COLUMNS = (*NAMES, "agent", "budget", *FIGURES, "steps", "cpu_seconds", "outcomes")
+INSTANCES = 1024
+SHARED = ("--validation", "512", "--test", str(INSTANCES), "--ties", "random", "--seed", "42", "--workers", "2")
+COMPETENCES, ESTIMATORS, OBJECTIVES = ("paper", "end"), ("state", "episode", "branch", "exact"), ("paper", "loose")
+#: Agents that a policy plays as, where it is not as its variant alone.
+AGENTS: dict[str, tuple[str, ...]] = dict.fromkeys(("adaptive", "depth-only"), ("adaptive", "sampled", "shuffled"))
+AGENTS["all"] = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "random")
+KEPT: tuple[tuple[str, str, str, str], ...] = ()
+VARIANTS = ("adaptive", "fixed-8", "fixed-4", "fixed-2", "fixed-1", "random", "depth-only")
+DEPTHS = (1, 2, 4, 8)
+SHOWN = (*VARIANTS, "sampled", "shuffled")
+#: Within it a difference in solved counts for none; and what the value of the tables pays.
+MARGIN, PRICES = 0.01, Prices(action=0.005, observation=0.01)
+#: CPU-seconds that every run trains for, as nearly as steps are whole, and the steps that say how long one takes.
+SECONDS, PILOT = 75.0, 3
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """What differs between the two."""
+
+    data: str
+    recipe: str
+    imitation: str
+    #: Steps of imitation by competence: at the paper's operating point, and at the end.
+    warm: dict[str, int]
+    #: Commitments per group, weight of the KL, and observations of a training episode by objective.
+    group: int
+    kl: float
+    budget: dict[str, int]
+
+    @property
+    def spec(self) -> DataSpec:
+        """Of levels as the preset ``paper`` has them."""
+        found: DataSpec = preset.line(f"data build {self.data} {' '.join(SHARED)} --out data", Path()).options.spec()
+        return found
+
+
+PUZZLES = {
+    "sliding-4x4": Puzzle(
+        "--task sliding --size 4 --generator walk --length 16 17 18 19 20 20 21 22 23 24 --count 20000 "
+        "--disjoint regions",
+        recipe="paper-sliding",
+        imitation="laptop-sliding",
+        warm={"paper": 800, "end": 2500},
+        group=4,
+        kl=0.05,
+        budget={"paper": 5, "loose": 10},
+    ),
+    "sokoban-7x7": Puzzle(
+        "--task sokoban --size 7 --generator reverse --boxes 1 2 3 --length 8 17 17 32 --count 20000 "
+        "--disjoint layouts",
+        recipe="paper-sokoban",
+        imitation="laptop-sokoban",
+        warm={"paper": 350, "end": 2000},
+        group=8,
+        kl=0.20,
+        budget={"paper": 6, "loose": 6},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy. A warm start has the estimator ``imitation``."""
+
+    puzzle: str
+    competence: str
+    estimator: str
+    objective: str
+    variant: str
+    seed: int
+
+    def folder(self, runs: Path) -> Path:
+        """Where it is trained."""
+        return runs.joinpath(*map(str, asdict(self).values()))
+
+    @property
+    def warm_start(self) -> Run:
+        """What it begins as; all variants of a seed share it."""
+        return replace(self, estimator="imitation", objective="none", variant="all")
+
+    def command(self, runs: Path, steps: int) -> list[str]:
+        """Its ``recommit train``."""
+        own, loose = PUZZLES[self.puzzle], self.objective == "loose"
+        shared = ["--seed", str(self.seed), "--set", "run.tensorboard=false", "run.keep=1", "run.log_every=1"]
+        shared += ["validation.instances=0", "run.save_every=1000"]
+        if self.estimator == "imitation":
+            data = ("--data", str(runs / self.puzzle / "data"), "--steps", str(own.warm[self.competence]))
+            return ["train", "sft", "--recipe", own.imitation, *data, *shared]
+        rewards = f"group_size: {own.group}, progress: 0.2, progress_per: action, deadlock: zero, scale: group"
+        tight = f"clip: 0.05, kl: {own.kl}, kl_depth: true, entropy_depth: 0.01, entropy_actions: 0.001"
+        groups = {
+            "engine": "kind: plain",
+            "advantage": f"estimator: {self.estimator}, {'group_size: 4' if self.estimator == 'exact' else rewards}",
+            "objective": "clip: 0.2, kl: 0.0, entropy_depth: 0.003, entropy_actions: 0.0" if loose else tight,
+            "rollout": f"instances: {128 if loose else 64}, budget: {own.budget[self.objective]}",
+            "optim": f"steps: {steps}, batch: {128 if loose else 64}, lr: 1e-4, decoder_lr: 1e-4, schedule: constant, "
+            f"depth_head_lr: {3e-3 if loose else 1e-3}, warmup: 0, weight_decay: 0.01",
+        }
+        changes = [f"{name}={{{values}}}" for name, values in groups.items()]
+        begin = str(self.warm_start.folder(runs))
+        return ["train", "grpo", "--recipe", own.recipe, "--variant", self.variant, "--init", begin, *shared, *changes]
+
+    def train(self, runs: Path, steps: int = 0, name: str = "") -> float:
+        """Train, or go on; CPU-seconds of this call."""
+        begun, out = time.process_time(), self.folder(runs).with_name(f"{self.seed}{name}")
+        if recommit([*self.command(runs, steps), "--out", str(out)]):
+            raise RuntimeError(f"{out}: interrupted, or failed")
+        return time.process_time() - begun
+
+    def rows(self, runs: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Train as many steps as the same run of another seed, or as ``SECONDS`` allow, and play."""
+        steps = 0
+        if self.estimator != "imitation":
+            alike = [row for row in rows if all(row[name] == str(getattr(self, name)) for name in NAMES[:-1])]
+            steps = int(alike[0]["steps"]) if alike else self._affordable(runs)
+        seconds = self.train(runs, steps)
+        shared = {**asdict(self), "steps": steps, "cpu_seconds": round(seconds, 1)}
+        return [{**shared, **each} for each in self.played(runs)]
+
+    def _affordable(self, runs: Path) -> int:
+        begin = self.train(runs, 1, "-start")
+        pace = (self.train(runs, 1 + PILOT, "-pilot") - begin) / PILOT
+        return max(1, round(SECONDS / pace))
+
+    def played(self, runs: Path) -> list[dict[str, Any]]:
+        """Its agents on the test instances under both budgets."""
+        out, spec = self.folder(runs), PUZZLES[self.puzzle].spec
+        policy, puzzle = CommitPolicy.from_pretrained(best_policy(out)).eval(), spec.puzzle()
+        graph = PolicyGraph(policy, puzzle, (int(self.variant[6:]),) if self.variant[:5] == "fixed" else DEPTHS)
+        nodes, result = graph.nodes(held_out.starts(spec, "test", INSTANCES, ()).states), list[dict[str, Any]]()
+        lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+        shares = [line["zero_std_fraction"] for line in lines if "zero_std_fraction" in line]
+        for budget, observations in puzzle.budgets(puzzle.shape).items():
+            used: NDArray[Any] = np.ones(len(graph.depths))
+            for agent in AGENTS.get(self.variant, (self.variant,)):
+                visited: list[NDArray[np.int64]] = []
+                ends = play(graph, nodes, observations, watched(chooser(graph, agent, used / used.sum()), visited))
+                used = ends.depths if agent == "adaptive" else used
+                row: dict[str, Any] = {"agent": agent, "budget": budget, "outcomes": packed(*ends.outcome())}
+                row |= dict(zip(FIGURES, (ends.solve_rate, ends.mean_actions, ends.mean_observations), strict=False))
+                row |= informed(graph.logits[np.concatenate(visited)]) if "adaptive" in (agent, self.variant) else {}
+                row |= {"zero_std_share": float(np.mean(shares))} if shares else {}
+                result.append({name: round(x, 4) if isinstance(x, float) else x for name, x in row.items()})
+        return result
+
+
+def chooser(graph: PolicyGraph, agent: str, used: NDArray[np.float64]) -> Chooser:
+    """The depths of an agent; ``used``: shares of the depths that the head chose."""
+    if agent.startswith("fixed-"):
+        return always(graph, int(agent[6:]))
+    if agent == "random":
+        return sampled(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
+    return {"adaptive": head(graph), "sampled": sampled(graph, None, 0), "shuffled": sampled(graph, used, 1)}[agent]
+
+
+def watched(choose: Chooser, visited: list[NDArray[np.int64]]) -> Chooser:
+    """The same, and note where a depth is chosen."""
+
+    def noted(turn: int, who: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        visited.append(nodes)
+        return choose(turn, who, nodes)
+
+    return noted
+
+
+def informed(logits: NDArray[np.float32]) -> dict[str, float]:
+    """Mean entropy of the depth head where depths are chosen, and its mutual information with the state, in nats."""
+    probs = softmax(logits)
+    entropies = [float(-(each * np.log(np.maximum(each, 1e-300))).sum(-1).mean()) for each in (probs, probs.mean(0))]
+    return {"entropy": entropies[0], "mutual_information": entropies[1] - entropies[0]}
+
+
+def packed(solved: NDArray[np.bool_], actions: NDArray[np.int64], observations: NDArray[np.int64]) -> str:
+    """How every episode ended, as text: actions, observations and success in 8, 7 and 1 bits."""
+    words = (actions + (observations << 8) + (solved.astype(np.int64) << 15)).astype("<u2")
+    return base64.b64encode(zlib.compress(words.tobytes(), 9)).decode()
+
+
+def unpacked(text: str) -> NDArray[np.int64]:
+    """[3, instances] solved, actions and observations."""
+    words = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u2").astype(np.int64)
+    return np.stack([words >> 15, words & 255, (words >> 8) & 127])
+
+
+def first_pass() -> list[Run]:
+    """Two seeds, adaptive and fixed depth 8 alone, in every cell."""
+    cells = product((0, 1), PUZZLES, COMPETENCES, OBJECTIVES, ESTIMATORS, ("adaptive", "fixed-8"))
+    return [Run(p, c, e, o, v, seed) for seed, p, c, o, e, v in cells]
+
+
+def second_pass() -> list[Run]:
+    """All variants and five seeds of the cells that stay."""
+    runs = [Run(*cell, variant, seed) for seed, cell, variant in product(range(5), KEPT, VARIANTS)]
+    return [run for run in runs if run not in first_pass()]
+
+
+def read() -> list[dict[str, Any]]:
+    """The rows so far."""
+    if not ROWS.is_file():
+        return []
+    with ROWS.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def add(rows: list[dict[str, Any]]) -> None:
+    """Write further rows at the end."""
+    with ROWS.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if not file.tell():
+            writer.writeheader()
+        writer.writerows(rows)
+
+
+def worked(run: Run, runs: Path, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], float]:
+    """Rows of a run, and the CPU-seconds that they took."""
+    begun = time.process_time()
+    return run.rows(runs, rows), time.process_time() - begun
+
+
+def work(wanted: list[Run], runs: Path, hours: float) -> None:
+    """Two runs at a time until all are done or the hours are over."""
+    have = {tuple(row[name] for name in NAMES) for row in read()}
+    missing = [run for run in wanted if tuple(map(str, asdict(run).values())) not in have]
+    for name in dict.fromkeys(run.puzzle for run in missing):
+        data, out = PUZZLES[name].data.split(), runs / name / "data"
+        if not out.is_dir() and recommit(["data", "build", *data, *SHARED, "--out", str(out)]):
+            raise RuntimeError(f"{out}: no data")
+    spent, pool = 0.0, ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
+    under_way: dict[Future[tuple[list[dict[str, Any]], float]], Run] = {}
+    while missing or under_way:
+        while missing and len(under_way) < 2 and spent < 3600 * hours:
+            run = ready(missing, list(under_way.values()), runs)
+            if run is None:
+                break
+            under_way[pool.submit(worked, run, runs, read())] = run
+            missing = [each for each in missing if each != run]
+        if not under_way:
+            break
+        for done in wait(under_way, return_when=FIRST_COMPLETED).done:
+            run = under_way.pop(done)
+            rows, seconds = done.result()
+            spent += seconds
+            if tuple(map(str, asdict(run).values())) not in have:
+                add(rows)
+            print(f"{run}: {seconds:.0f} s; {len(missing)} to do, {spent / 3600:.2f} CPU-hours", flush=True)
+    pool.shutdown()
+
+
+def ready(missing: list[Run], under_way: list[Run], runs: Path) -> Run | None:
+    """The next run whose warm start is there, or a warm start that is not."""
+    for run in missing:
+        begin = run.warm_start
+        if begin in under_way:
+            continue
+        if run == begin or (begin.folder(runs) / "best.json").is_file():
+            return run
+        return begin
+    return None
+
+
+def shown(row: dict[str, Any]) -> str:
+    """An agent in the tables: its variant, or which control of the adaptive policy it is; empty if it is left out."""
+    if row["variant"] == "adaptive":
+        return str(row["agent"])
+    return row["variant"] if row["agent"] in ("adaptive", row["variant"]) else ""
+
+
+def results(rows: list[dict[str, Any]]) -> Results:
+    """Every episode of a cell."""
+    spec = PUZZLES[rows[0]["puzzle"]].spec
+    rooms, every = held_out.rooms(spec, held_out.starts(spec, "test", INSTANCES, ()).states), np.arange(INSTANCES)
+    parts = []
+    for row in filter(shown, rows):
+        ends = unpacked(row["outcomes"])
+        measured = dict(zip(("solved", "actions", "return"), (*ends[:2], PRICES.returns(*ends)), strict=True))
+        agent, budget, seed = (np.full(INSTANCES, each) for each in (shown(row), row["budget"], int(row["seed"])))
+        parts.append(Results(agent, budget, seed, every, every if rooms is None else rooms, measured))
+    return Results.joined(parts)
+
+
+def dominance(found: Results, budget: str, others: list[str]) -> str:
+    """Depths that adaptive dominates / that dominate it."""
+    words: dict[int, list[str]] = {1: [], 0: [], -1: []}
+    for other in others:
+        solved, actions = (found.difference("adaptive", other, budget, each) for each in ("solved", "actions"))
+        ahead, behind = solved.low > -MARGIN and actions.high < 0, solved.high < MARGIN and actions.low > 0
+        words[ahead - behind].append(other.removeprefix("fixed-"))
+    return f"{' '.join(words[1]) or 'none'} / {' '.join(words[-1]) or 'none'}"
+
+
+def tables() -> dict[Path, str]:
+    """Of every cell that has fixed depths: its agents, and the differences of adaptive to each."""
+    cells, pairs, by_cell = [], [], dict[tuple[str, ...], list[dict[str, Any]]]()
+    for row in read():
+        by_cell.setdefault(tuple(row[name] for name in NAMES[:4]), []).append(row)
+    for (cell, rows), budget in product(by_cell.items(), ("loose", "tight")):
+        found = results(rows)
+        agents = sorted({name for name, _ in found.keys if name != "adaptive"})
+        fixed = [name for name in agents if name.startswith("fixed")]
+        if ("adaptive", budget) not in found.keys or not fixed:
+            continue
+        own = [row for row in rows if (shown(row), row["budget"]) == ("adaptive", budget)]
+        about = (*cell, budget, str(len(own)))
+        ends = {}
+        for name in ("adaptive", *agents):
+            solved, actions = (found.mean(name, budget, what).mean for what in ("solved", "actions"))
+            ends[name] = f"{number(solved, 1, 100)} at {number(actions)}"
+        head = [number(float(np.mean([float(row[name]) for row in own])), 3) for name in FIGURES[3:]]
+        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), dominance(found, budget, fixed), *head))
+        for other in agents:
+            apart = {
+                name: found.difference("adaptive", other, budget, name) for name in ("solved", "actions", "return")
+            }
+            signed = [spread(apart["solved"], 1, 100, sign=True), spread(apart["actions"], 1, sign=True)]
+            pairs.append((*about, other, *signed, spread(apart["return"], 3, sign=True)))
+    top = (*NAMES[:4], "budget", "seeds")
+    return {
+        CSV / "verdict-cells.csv": Grid.of((*top, *SHOWN, "dominates / dominated by", *FIGURES[3:]), cells).csv(),
+        CSV / "verdict-pairs.csv": Grid.of((*top, "adaptive minus", "solved", "actions", "return"), pairs).csv(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path, nargs="?", help="where runs are trained; none: write the tables of the page")
+    parser.add_argument("--hours", type=float, default=2.0, help="CPU-hours after which no further run begins")
+    arguments = parser.parse_args()
+    if arguments.runs is None:
+        blocks.write(tables(), check=False)
+        return
+    wanted = [*first_pass(), *second_pass()]
+    work([*dict.fromkeys(run.warm_start for run in wanted), *wanted], arguments.runs.absolute(), arguments.hours)
+
+
+if __name__ == "__main__":
+    main()
