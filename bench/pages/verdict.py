@@ -2,7 +2,7 @@
 
 Trains and plays what docs/verdict.md lists and docs/assets/tables/verdict.csv does not have yet, within some CPU-hours;
 every finished run adds its rows. Folders in RUNS may be lost: rows stay, and warm starts are made again.
-``--tables`` writes the tables of the page from the rows.
+Without RUNS it writes the tables of the page from the rows.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from bench.pages import blocks
 
 from recommit.cli import main as recommit
 from recommit.data import held_out
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play, sampled, softmax
 from recommit.policy.policy import CommitPolicy
+from recommit.prices import Prices
 from recommit.reproduce import preset
+from recommit.results.table import NONE, Grid, Results, number, spread
 from recommit.runs.directory import best_policy
 
 if TYPE_CHECKING:
@@ -36,7 +39,8 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec
     from recommit.graph.episodes import Chooser
 
-ROWS = Path(__file__).resolve().parents[2] / "docs" / "assets" / "tables" / "verdict.csv"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROWS, CSV = DOCS / "assets" / "tables" / "verdict.csv", DOCS / "results"
 NAMES = ("puzzle", "competence", "estimator", "objective", "variant", "seed")
 FIGURES = ("solved", "actions", "observations", "entropy", "mutual_information", "zero_std_share")
 COLUMNS = (*NAMES, "agent", "budget", *FIGURES, "steps", "cpu_seconds", "outcomes")
@@ -49,6 +53,9 @@ AGENTS["all"] = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "random")
 KEPT: tuple[tuple[str, str, str, str], ...] = ()
 VARIANTS = ("adaptive", "fixed-8", "fixed-4", "fixed-2", "fixed-1", "random", "depth-only")
 DEPTHS = (1, 2, 4, 8)
+SHOWN = (*VARIANTS, "sampled", "shuffled")
+#: Within it a difference in solved counts for none; and what the value of the tables pays.
+MARGIN, PRICES = 0.01, Prices(action=0.005, observation=0.01)
 #: CPU-seconds that every run trains for, as nearly as steps are whole, and the steps that say how long one takes.
 SECONDS, PILOT = 75.0, 3
 
@@ -80,7 +87,7 @@ PUZZLES = {
         "--disjoint regions",
         recipe="paper-sliding",
         imitation="laptop-sliding",
-        warm={"paper": 650, "end": 2500},
+        warm={"paper": 800, "end": 2500},
         group=4,
         kl=0.05,
         budget={"paper": 5, "loose": 10},
@@ -90,7 +97,7 @@ PUZZLES = {
         "--disjoint layouts",
         recipe="paper-sokoban",
         imitation="laptop-sokoban",
-        warm={"paper": 300, "end": 2000},
+        warm={"paper": 350, "end": 2000},
         group=8,
         kl=0.20,
         budget={"paper": 6, "loose": 6},
@@ -298,11 +305,76 @@ def ready(missing: list[Run], under_way: list[Run], runs: Path) -> Run | None:
     return None
 
 
+def shown(row: dict[str, Any]) -> str:
+    """An agent in the tables: its variant, or which control of the adaptive policy it is; empty if it is left out."""
+    if row["variant"] == "adaptive":
+        return str(row["agent"])
+    return row["variant"] if row["agent"] in ("adaptive", row["variant"]) else ""
+
+
+def results(rows: list[dict[str, Any]]) -> Results:
+    """Every episode of a cell."""
+    spec = PUZZLES[rows[0]["puzzle"]].spec
+    rooms, every = held_out.rooms(spec, held_out.starts(spec, "test", INSTANCES, ()).states), np.arange(INSTANCES)
+    parts = []
+    for row in filter(shown, rows):
+        ends = unpacked(row["outcomes"])
+        measured = dict(zip(("solved", "actions", "return"), (*ends[:2], PRICES.returns(*ends)), strict=True))
+        agent, budget, seed = (np.full(INSTANCES, each) for each in (shown(row), row["budget"], int(row["seed"])))
+        parts.append(Results(agent, budget, seed, every, every if rooms is None else rooms, measured))
+    return Results.joined(parts)
+
+
+def dominance(found: Results, budget: str, others: list[str]) -> str:
+    """Depths that adaptive dominates / that dominate it."""
+    words: dict[int, list[str]] = {1: [], 0: [], -1: []}
+    for other in others:
+        solved, actions = (found.difference("adaptive", other, budget, each) for each in ("solved", "actions"))
+        ahead, behind = solved.low > -MARGIN and actions.high < 0, solved.high < MARGIN and actions.low > 0
+        words[ahead - behind].append(other.removeprefix("fixed-"))
+    return f"{' '.join(words[1]) or 'none'} / {' '.join(words[-1]) or 'none'}"
+
+
+def tables() -> dict[Path, str]:
+    """Of every cell that has fixed depths: its agents, and the differences of adaptive to each."""
+    cells, pairs, by_cell = [], [], dict[tuple[str, ...], list[dict[str, Any]]]()
+    for row in read():
+        by_cell.setdefault(tuple(row[name] for name in NAMES[:4]), []).append(row)
+    for (cell, rows), budget in product(by_cell.items(), ("loose", "tight")):
+        found = results(rows)
+        agents = sorted({name for name, _ in found.keys if name != "adaptive"})
+        fixed = [name for name in agents if name.startswith("fixed")]
+        if ("adaptive", budget) not in found.keys or not fixed:
+            continue
+        own = [row for row in rows if (shown(row), row["budget"]) == ("adaptive", budget)]
+        about = (*cell, budget, str(len(own)))
+        ends = {}
+        for name in ("adaptive", *agents):
+            solved, actions = (found.mean(name, budget, what).mean for what in ("solved", "actions"))
+            ends[name] = f"{number(solved, 1, 100)} at {number(actions)}"
+        head = [number(float(np.mean([float(row[name]) for row in own])), 3) for name in FIGURES[3:]]
+        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), dominance(found, budget, fixed), *head))
+        for other in agents:
+            apart = {
+                name: found.difference("adaptive", other, budget, name) for name in ("solved", "actions", "return")
+            }
+            signed = [spread(apart["solved"], 1, 100, sign=True), spread(apart["actions"], 1, sign=True)]
+            pairs.append((*about, other, *signed, spread(apart["return"], 3, sign=True)))
+    top = (*NAMES[:4], "budget", "seeds")
+    return {
+        CSV / "verdict-cells.csv": Grid.of((*top, *SHOWN, "dominates / dominated by", *FIGURES[3:]), cells).csv(),
+        CSV / "verdict-pairs.csv": Grid.of((*top, "adaptive minus", "solved", "actions", "return"), pairs).csv(),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=Path)
+    parser.add_argument("runs", type=Path, nargs="?", help="where runs are trained; none: write the tables of the page")
     parser.add_argument("--hours", type=float, default=2.0, help="CPU-hours after which no further run begins")
     arguments = parser.parse_args()
+    if arguments.runs is None:
+        blocks.write(tables(), check=False)
+        return
     wanted = [*first_pass(), *second_pass()]
     work([*dict.fromkeys(run.warm_start for run in wanted), *wanted], arguments.runs.absolute(), arguments.hours)
 

@@ -27,9 +27,8 @@ class Game {
   }
 
   void mask(const std::uint8_t* state, std::int32_t at, std::uint8_t* out) const noexcept {
-    std::uint8_t open[kActions];  // local, so that the stores cannot alias what the next look reads
-    for (std::size_t action = 0; action < kActions; ++action) open[action] = grid_.look(state, at, action).open();
-    std::memcpy(out, open, kActions);
+    const auto open = grid_.open(state, at);  // local, so that the stores cannot alias what the next look reads
+    std::memcpy(out, open.data(), kActions);
   }
 
  private:

@@ -101,6 +101,15 @@ class WalledGrid {
     return {state[front], state[std::clamp<std::ptrdiff_t>(behind, 0, last_)]};
   }
 
+  /// May the player move, for all actions at once: what is two cells beside him lies within the level in any case.
+  std::array<std::uint8_t, kActions> open(const std::uint8_t* state, std::int32_t player) const noexcept {
+    const std::uint8_t* here = state + player;
+    const std::ptrdiff_t row = stride_[1];
+    return {Ahead{here[-row], state[std::max<std::ptrdiff_t>(player - 2 * row, 0)]}.open(),
+            Ahead{here[row], state[std::min<std::ptrdiff_t>(player + 2 * row, last_)]}.open(),
+            Ahead{here[-1], here[-2]}.open(), Ahead{here[1], here[2]}.open()};
+  }
+
  private:
   std::ptrdiff_t stride_[kActions];
   std::ptrdiff_t last_;
@@ -129,6 +138,11 @@ class OpenGrid {
                        behind = state[player + (room >= 2 ? 2 * step : 0)] & 7U;
     return {room >= 1 ? front : static_cast<std::uint8_t>(kWall),
             room >= 2 ? behind : static_cast<std::uint8_t>(kWall)};
+  }
+
+  std::array<std::uint8_t, kActions> open(const std::uint8_t* state, std::int32_t player) const noexcept {
+    return {look(state, player, 0).open(), look(state, player, 1).open(), look(state, player, 2).open(),
+            look(state, player, 3).open()};
   }
 
  private:

@@ -187,10 +187,8 @@ void action_masks(const std::uint8_t* states, Shape shape, std::uint8_t* masks, 
   const auto n = static_cast<std::size_t>(shape.cells());
   for (std::size_t i = begin; i < end; ++i) {
     const std::uint8_t* state = states + i * n;
-    const int player = find_player(state, shape, i);
-    for (std::size_t action = 0; action < kActions; ++action) {
-      masks[i * kActions + action] = grid.look(state, player, action).open();
-    }
+    const auto open = grid.open(state, find_player(state, shape, i));
+    std::memcpy(masks + i * kActions, open.data(), kActions);
   }
 }
 

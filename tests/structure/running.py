@@ -32,7 +32,7 @@ NOT_RUN = {
     r"^(python -m bench\.robots|recommit graph score robots)": (
         "needs Meta-World; tests/unit/adapters/test_robots_bench.py runs it in little, nightly"
     ),
-    r"^python bench/(?!training/warm_start\.py)": "times the machine for minutes; asserts its answers",
+    r"^python bench/": "times the machine for minutes; asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": (
         "needs a launcher and its nodes; tests/invariant/test_zero_lora.py runs two ranks"

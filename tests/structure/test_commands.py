@@ -85,8 +85,7 @@ recommit train head graph --policy run --features exakt --out head
 recommit levels genrate --out levels.txt
 recommit reproduce --preset dmeo --out demo
 deepspeed --module recommit.train.sft --recipe paper-sliding --data data --out run --zreo 2
-python bench/training/warm_start.py run data --bugdet 6
-python bench/training/warm_strat.py run data
+python bench/training/thraeds.py
 bash scripts/test --onyl cpp
 bash scripts/test --only cppp
 bash scripts/verify quik

@@ -79,7 +79,8 @@ class VectorOptions(EnvOptions):
     action_mask: bool = True
     """False leaves ``action_mask`` out of ``info``."""
     threads: int | None = None
-    """At most this many threads; None for all cores. Results do not depend on it."""
+    """At most this many threads; None for all cores. Up to 4,096 environments step on one. Results do not depend on
+    it."""
 
 
 @dataclass(frozen=True, eq=False)
