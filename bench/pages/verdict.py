@@ -375,8 +375,7 @@ def main() -> None:
     if arguments.runs is None:
         blocks.write(tables(), check=False)
         return
-    wanted = [*first_pass(), *second_pass()]
-    work([*dict.fromkeys(run.warm_start for run in wanted), *wanted], arguments.runs.absolute(), arguments.hours)
+    work([*first_pass(), *second_pass()], arguments.runs.absolute(), arguments.hours)
 
 
 if __name__ == "__main__":
