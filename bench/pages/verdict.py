@@ -375,7 +375,8 @@ def main() -> None:
     if arguments.runs is None:
         blocks.write(tables(), check=False)
         return
-    work([*first_pass(), *second_pass()], arguments.runs.absolute(), arguments.hours)
+    wanted = dict.fromkeys(each for run in (*first_pass(), *second_pass()) for each in (run.warm_start, run))
+    work([*wanted], arguments.runs.absolute(), arguments.hours)
 
 
 if __name__ == "__main__":
