@@ -375,8 +375,8 @@ def main() -> None:
     if arguments.runs is None:
         blocks.write(tables(), check=False)
         return
-    wanted = [*first_pass(), *second_pass()]
-    work([*dict.fromkeys(run.warm_start for run in wanted), *wanted], arguments.runs.absolute(), arguments.hours)
+    wanted = dict.fromkeys(each for run in (*first_pass(), *second_pass()) for each in (run.warm_start, run))
+    work([*wanted], arguments.runs.absolute(), arguments.hours)
 
 
 if __name__ == "__main__":
