@@ -37,7 +37,7 @@ SOMETIMES: dict[str, tuple[str, Callable[[Row], str]]] = {
     "MFLOP / observation": ("mflops", lambda row: f"{row['mflops']:,.3g}" if "mflops" in row else NONE),
     "MFLOP / episode": (
         "mflops",
-        lambda row: f"{row['mflops'] * row['decisions_per_episode']:,.3g}" if "mflops" in row else NONE,
+        lambda row: number(row["mflops"] * row["decisions_per_episode"]) if "mflops" in row else NONE,
     ),
 }
 _DIFFERENCES = (
