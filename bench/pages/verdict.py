@@ -165,9 +165,9 @@ class Run:
         return [{**shared, **each} for each in self.played(runs)]
 
     def _affordable(self, runs: Path) -> int:
+        self.train(runs, 1, "-first")  # which loads tables and kernels
         begin = self.train(runs, 1, "-start")
-        pace = (self.train(runs, 1 + PILOT, "-pilot") - begin) / PILOT
-        return max(1, round(SECONDS / pace))
+        return max(1, round(SECONDS * PILOT / (self.train(runs, 1 + PILOT, "-pilot") - begin)))
 
     def played(self, runs: Path) -> list[dict[str, Any]]:
         """Its agents on the test instances under both budgets."""
