@@ -12,6 +12,9 @@ import base64
 import csv
 import json
 import multiprocessing
+import os
+import shutil
+import signal
 import time
 import zlib
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -24,6 +27,7 @@ import numpy as np
 from bench.pages import blocks
 
 from recommit.cli import main as recommit
+from recommit.cli.command_line import INTERRUPTED
 from recommit.data import held_out
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play, sampled, softmax
@@ -51,13 +55,14 @@ COMPETENCES, ESTIMATORS, OBJECTIVES = ("paper", "end"), ("state", "episode", "br
 AGENTS: dict[str, tuple[str, ...]] = dict.fromkeys(("adaptive", "depth-only"), ("adaptive", "sampled", "shuffled"))
 AGENTS["all"] = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "random")
 KEPT: tuple[tuple[str, str, str, str], ...] = ()
-VARIANTS = ("adaptive", "fixed-8", "fixed-4", "fixed-2", "fixed-1", "random", "depth-only")
+#: K commitments of depth 1 solve no test level, each longer than K; random depths have a control, ``shuffled``.
+VARIANTS = ("adaptive", "fixed-8", "fixed-4", "fixed-2", "depth-only")
 DEPTHS = (1, 2, 4, 8)
 SHOWN = (*VARIANTS, "sampled", "shuffled")
 #: Within it a difference in solved counts for none; and what the value of the tables pays.
 MARGIN, PRICES = 0.01, Prices(action=0.005, observation=0.01)
-#: CPU-seconds that every run trains for, as nearly as steps are whole, and the steps that say how long one takes.
-SECONDS, PILOT = 75.0, 3
+#: CPU-seconds after which a run is told to end, as by Ctrl-C, after the step that it is in.
+SECONDS = 150.0
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ PUZZLES = {
         "--disjoint regions",
         recipe="paper-sliding",
         imitation="laptop-sliding",
-        warm={"paper": 800, "end": 2500},
+        warm={"paper": 950, "end": 5000},
         group=4,
         kl=0.05,
         budget={"paper": 5, "loose": 10},
@@ -97,7 +102,7 @@ PUZZLES = {
         "--disjoint layouts",
         recipe="paper-sokoban",
         imitation="laptop-sokoban",
-        warm={"paper": 350, "end": 2000},
+        warm={"paper": 400, "end": 3000},
         group=8,
         kl=0.20,
         budget={"paper": 6, "loose": 6},
@@ -125,7 +130,7 @@ class Run:
         """What it begins as; all variants of a seed share it."""
         return replace(self, estimator="imitation", objective="none", variant="all")
 
-    def command(self, runs: Path, steps: int) -> list[str]:
+    def command(self, runs: Path) -> list[str]:
         """Its ``recommit train``."""
         own, loose = PUZZLES[self.puzzle], self.objective == "loose"
         shared = ["--seed", str(self.seed), "--set", "run.tensorboard=false", "run.keep=1", "run.log_every=1"]
@@ -140,34 +145,29 @@ class Run:
             "advantage": f"estimator: {self.estimator}, {'group_size: 4' if self.estimator == 'exact' else rewards}",
             "objective": "clip: 0.2, kl: 0.0, entropy_depth: 0.003, entropy_actions: 0.0" if loose else tight,
             "rollout": f"instances: {128 if loose else 64}, budget: {own.budget[self.objective]}",
-            "optim": f"steps: {steps}, batch: {128 if loose else 64}, lr: 1e-4, decoder_lr: 1e-4, schedule: constant, "
+            "optim": f"steps: 100000, batch: {128 if loose else 64}, lr: 1e-4, decoder_lr: 1e-4, schedule: constant, "
             f"depth_head_lr: {3e-3 if loose else 1e-3}, warmup: 0, weight_decay: 0.01",
         }
         changes = [f"{name}={{{values}}}" for name, values in groups.items()]
         begin = str(self.warm_start.folder(runs))
         return ["train", "grpo", "--recipe", own.recipe, "--variant", self.variant, "--init", begin, *shared, *changes]
 
-    def train(self, runs: Path, steps: int = 0, name: str = "") -> float:
-        """Train, or go on; CPU-seconds of this call."""
-        begun, out = time.process_time(), self.folder(runs).with_name(f"{self.seed}{name}")
-        if recommit([*self.command(runs, steps), "--out", str(out)]):
-            raise RuntimeError(f"{out}: interrupted, or failed")
+    def train(self, runs: Path) -> float:
+        """Train for ``SECONDS``, a warm start to its last step; the CPU-seconds that it took."""
+        out, begun = self.folder(runs), time.process_time()
+        shutil.rmtree(out, ignore_errors=True)
+        timed = self.estimator != "imitation"
+        signal.signal(signal.SIGPROF, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS if timed else 0)
+        status = recommit([*self.command(runs), "--out", str(out)])
+        if status != (INTERRUPTED if timed else 0):
+            raise RuntimeError(f"{out}: status {status}")
         return time.process_time() - begun
 
-    def rows(self, runs: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Train as many steps as the same run of another seed, or as ``SECONDS`` allow, and play."""
-        steps = 0
-        if self.estimator != "imitation":
-            alike = [row for row in rows if all(row[name] == str(getattr(self, name)) for name in NAMES[:-1])]
-            steps = int(alike[0]["steps"]) if alike else self._affordable(runs)
-        seconds = self.train(runs, steps)
-        shared = {**asdict(self), "steps": steps, "cpu_seconds": round(seconds, 1)}
-        return [{**shared, **each} for each in self.played(runs)]
-
-    def _affordable(self, runs: Path) -> int:
-        self.train(runs, 1, "-first")  # which loads tables and kernels
-        begin = self.train(runs, 1, "-start")
-        return max(1, round(SECONDS * PILOT / (self.train(runs, 1 + PILOT, "-pilot") - begin)))
+    def rows(self, runs: Path) -> list[dict[str, Any]]:
+        """Train and play."""
+        seconds = self.train(runs)
+        return [{**asdict(self), "cpu_seconds": round(seconds, 1), **each} for each in self.played(runs)]
 
     def played(self, runs: Path) -> list[dict[str, Any]]:
         """Its agents on the test instances under both budgets."""
@@ -184,6 +184,7 @@ class Run:
                 ends = play(graph, nodes, observations, watched(chooser(graph, agent, used / used.sum()), visited))
                 used = ends.depths if agent == "adaptive" else used
                 row: dict[str, Any] = {"agent": agent, "budget": budget, "outcomes": packed(*ends.outcome())}
+                row["steps"] = len(lines)
                 row |= dict(zip(FIGURES, (ends.solve_rate, ends.mean_actions, ends.mean_observations), strict=False))
                 row |= informed(graph.logits[np.concatenate(visited)]) if "adaptive" in (agent, self.variant) else {}
                 row |= {"zero_std_share": float(np.mean(shares))} if shares else {}
@@ -230,9 +231,9 @@ def unpacked(text: str) -> NDArray[np.int64]:
 
 
 def first_pass() -> list[Run]:
-    """Two seeds, adaptive and fixed depth 8 alone, in every cell."""
-    cells = product((0, 1), PUZZLES, COMPETENCES, OBJECTIVES, ESTIMATORS, ("adaptive", "fixed-8"))
-    return [Run(p, c, e, o, v, seed) for seed, p, c, o, e, v in cells]
+    """Adaptive and fixed depth 8 alone, with one seed, in every cell."""
+    cells = product(COMPETENCES, OBJECTIVES, PUZZLES, ESTIMATORS, VARIANTS[:2])
+    return [Run(p, c, e, o, variant, 0) for c, o, p, e, variant in cells]
 
 
 def second_pass() -> list[Run]:
@@ -258,10 +259,10 @@ def add(rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def worked(run: Run, runs: Path, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], float]:
+def worked(run: Run, runs: Path) -> tuple[list[dict[str, Any]], float]:
     """Rows of a run, and the CPU-seconds that they took."""
     begun = time.process_time()
-    return run.rows(runs, rows), time.process_time() - begun
+    return run.rows(runs), time.process_time() - begun
 
 
 def work(wanted: list[Run], runs: Path, hours: float) -> None:
@@ -279,7 +280,7 @@ def work(wanted: list[Run], runs: Path, hours: float) -> None:
             run = ready(missing, list(under_way.values()), runs)
             if run is None:
                 break
-            under_way[pool.submit(worked, run, runs, read())] = run
+            under_way[pool.submit(worked, run, runs)] = run
             missing = [each for each in missing if each != run]
         if not under_way:
             break
