@@ -1,0 +1,139 @@
+"""The networks of a world model, used to choose the plan instead of the depth, or both, at the same cost.
+
+    python -m bench.pages.controls sokoban-7x7 --fresh 60 --csv docs/results/choice-controls.csv
+
+Plans are the greedy one and sampled ones; the first part of each is predicted, and that of the least distance executed.
+Fixed depths are chosen on validation levels. Several policies are seeds of one method.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+import recommit
+from recommit import rng
+from recommit.data import held_out
+from recommit.policy.checkpoint import local_folder
+from recommit.policy.flop_counter import Watch
+from recommit.policy.tensors import to_device
+from recommit.results.intervals import difference
+from recommit.results.table import NONE, Grid, number, spread
+from recommit.runs.directory import recipe_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Plans to choose among, and depths: a single one is fixed.
+PLANS, CHOSEN = (1, 2, 3, 4, 8), ((2, 4, 8), (4, 6, 8))
+FIXED = tuple((depth,) for depth in range(2, 9))
+
+
+@torch.no_grad()
+def decide(
+    policy: recommit.CommitPolicy, puzzle: recommit.Puzzle, states: NDArray[np.uint8], turn: int, plans: int,
+    depths: tuple[int, ...],
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """The plan and the depth with the least predicted distance; ties to the greedy plan and the smaller depth."""
+    z, index, rows = policy.encode(puzzle, states), policy.task_index(puzzle), len(states)
+    every = [policy.decoder.plans(z, index)[0]]
+    for plan in range(1, plans):
+        numbers = np.arange(rows, dtype=np.uint64) + np.uint64(turn * 4096 + plan * 65536)
+        drawn = rng.uniforms(rng.streams(0, rng.Purpose.SAMPLE, numbers), 4 * policy.config.plan_length)
+        every.append(policy.decoder.plans(z, index, noise=to_device(drawn, z.device).view(rows, -1, 4).to(z))[0])
+    candidates = torch.stack(every, 1)
+    if plans == len(depths) == 1:
+        return candidates[:, 0].byte().numpy(), np.full(rows, depths[0], np.int32)
+    cells = policy.vision.kinds(puzzle, states).repeat_interleave(plans, dim=0)
+    ahead = policy.world_model(cells, candidates.flatten(0, 1), depths, False).unflatten(-1, (2, -1))[:, 0, 1:]
+    best = ahead.reshape(rows, -1).argmin(-1)
+    chosen = candidates[torch.arange(rows), best // len(depths)]
+    return chosen.byte().numpy(), np.array(depths, np.int32)[(best % len(depths)).numpy()]
+
+
+def played(
+    policy: recommit.CommitPolicy, puzzle: recommit.Puzzle, starts: NDArray[np.uint8], budget: int, plans: int,
+    depths: tuple[int, ...],
+) -> NDArray[np.int64]:
+    """[3, episodes]: solved, actions, observations."""
+    states, result = starts.copy(), np.zeros((3, len(starts)), np.int64)
+    for turn in range(budget):
+        who = np.flatnonzero(result[0] == 0)
+        for part in np.split(who, range(512, len(who), 512)):
+            if len(part):
+                actions, depth = decide(policy, puzzle, states[part], turn, plans, depths)
+                outcome = puzzle.execute(states[part], actions, depth)
+                states[part] = outcome.states
+                result[:, part] += np.stack([outcome.solved, outcome.executed, np.ones_like(depth)])
+    return result
+
+
+def evaluated(run: str, fresh: int, levels: int, views: int, how: tuple[int, tuple[int, ...]]) -> dict[str, NDArray]:
+    """By split and budget, how the episodes of a policy end; and the cost of an observation."""
+    policy, recipe = recommit.CommitPolicy.from_pretrained(local_folder(run)).eval(), recipe_of(run)
+    policy.replace_augmentations(views, 1)
+    puzzle = recipe.puzzle()
+    test = held_out.fresh(recipe, fresh, levels, ()) if fresh else held_out.starts(recipe, "test", levels, ())
+    splits = {"test": test.states, "validation": held_out.starts(recipe, "validation", 512, ()).states}
+    with Watch() as watch:
+        decide(policy, puzzle, test.states[:1], 0, *how)
+    found = {"mflops": np.array(watch.flops / 1e6)}
+    for (split, starts), (budget, k) in product(splits.items(), puzzle.budgets(puzzle.shape).items()):
+        found[f"{split} {budget}"] = played(policy, puzzle, starts, k, *how)
+    return found
+
+
+def lines(policies: list[str], fresh: int, levels: int, views: int) -> list[list[str]]:
+    """The best fixed depth of one plan, then each choice beside it."""
+    hows = [*product((1,), FIXED), *product(PLANS[1:], FIXED), *product(PLANS, CHOSEN)]
+    every = {how: [evaluated(run, fresh, levels, views, how) for run in policies] for how in hows}
+    recipe = recipe_of(policies[0])
+    starts = held_out.fresh(recipe, fresh, levels, ()) if fresh else held_out.starts(recipe, "test", levels, ())
+    rooms, result = held_out.rooms(recipe, starts.states), []
+    for budget in recipe.puzzle().budgets(recipe.puzzle().shape):
+
+        def fixed(seed: int, plans: int) -> tuple[int, tuple[int, ...]]:
+            return max(product((plans,), FIXED), key=lambda how: every[how][seed][f"validation {budget}"][0].mean())  # noqa: B023
+
+        seeds = range(len(policies))
+        names = [*product(PLANS, ((),)), *product(PLANS, CHOSEN)]
+        base = np.stack([every[fixed(seed, 1)][seed][f"test {budget}"] for seed in seeds])
+        for plans, depths in names:
+            own = [(plans, depths) if depths else fixed(seed, plans) for seed in seeds]
+            ends = np.stack([every[how][seed][f"test {budget}"] for seed, how in enumerate(own)])
+            cost = np.mean([float(every[how][seed]["mflops"]) for seed, how in enumerate(own)])
+            plain = np.mean([float(every[fixed(seed, 1)][seed]["mflops"]) for seed in seeds])
+            solved, beside = (each[0, 0] if len(policies) == 1 else each[:, 0] for each in (ends, base))
+            beyond = NONE if (plans, depths) == names[0] else spread(difference(solved, beside, rooms), 1, 100, sign=True)
+            means = ends.mean((0, 2))
+            fixed_names = " ".join(dict.fromkeys(str(how[1][0]) for how in own))
+            result.append([
+                str(views), budget, str(plans), " ".join(map(str, depths)) or f"fixed {fixed_names}",
+                number(100 * means[0]), number(means[1], 2), number(means[2], 2), number(cost / plain, 2),
+                number(cost * means[2] / (plain * base.mean((0, 2))[2]), 2), beyond,
+            ])  # fmt: skip
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("policies", nargs="+", help="runs with a world model's head, or names of recommit policies")
+    parser.add_argument("--fresh", type=int, default=0, help="seed of a fresh split (0: the data's test split)")
+    parser.add_argument("--levels", type=int, default=1024)
+    parser.add_argument("--csv", type=Path, required=True)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = [line for views in (1, 8) for line in lines(asked.policies, asked.fresh, asked.levels, views)]
+    header = ("views", "budget", "plans", "depths", "solved, %", "actions", "observations", "times FLOPs / observation")
+    grid = Grid.of((*header, "times FLOPs / episode", "points beyond fixed (95 %)"), rows)
+    asked.csv.write_text(grid.csv(), encoding="utf-8")
+    print(grid.markdown())
+
+
+if __name__ == "__main__":
+    main()
