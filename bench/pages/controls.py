@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -30,13 +30,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Plans to choose among, and depths: a single one is fixed.
-PLANS, CHOSEN = (1, 2, 3, 4, 8), ((2, 4, 8), (4, 6, 8))
-FIXED = tuple((depth,) for depth in range(2, 9))
+PLANS, CHOSEN = (1, 2, 4), ((2, 4, 8), (4, 6, 8))
+FIXED = tuple((depth,) for depth in range(4, 9))
+How = tuple[int, tuple[int, ...]]
 
 
 @torch.no_grad()
 def decide(
-    policy: recommit.CommitPolicy, puzzle: recommit.Puzzle, states: NDArray[np.uint8], turn: int, plans: int,
+    policy: recommit.CommitPolicy,
+    puzzle: recommit.Puzzle,
+    states: NDArray[np.uint8],
+    turn: int,
+    plans: int,
     depths: tuple[int, ...],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """The plan and the depth with the least predicted distance; ties to the greedy plan and the smaller depth."""
@@ -47,9 +52,9 @@ def decide(
         drawn = rng.uniforms(rng.streams(0, rng.Purpose.SAMPLE, numbers), 4 * policy.config.plan_length)
         every.append(policy.decoder.plans(z, index, noise=to_device(drawn, z.device).view(rows, -1, 4).to(z))[0])
     candidates = torch.stack(every, 1)
-    if plans == len(depths) == 1:
+    if plans == len(depths) == 1 or policy.world_model is None:
         return candidates[:, 0].byte().numpy(), np.full(rows, depths[0], np.int32)
-    cells = policy.vision.kinds(puzzle, states).repeat_interleave(plans, dim=0)
+    cells = torch.repeat_interleave(policy.vision.kinds(puzzle, states), plans, dim=0)
     ahead = policy.world_model(cells, candidates.flatten(0, 1), depths, False).unflatten(-1, (2, -1))[:, 0, 1:]
     best = ahead.reshape(rows, -1).argmin(-1)
     chosen = candidates[torch.arange(rows), best // len(depths)]
@@ -57,7 +62,11 @@ def decide(
 
 
 def played(
-    policy: recommit.CommitPolicy, puzzle: recommit.Puzzle, starts: NDArray[np.uint8], budget: int, plans: int,
+    policy: recommit.CommitPolicy,
+    puzzle: recommit.Puzzle,
+    starts: NDArray[np.uint8],
+    budget: int,
+    plans: int,
     depths: tuple[int, ...],
 ) -> NDArray[np.int64]:
     """[3, episodes]: solved, actions, observations."""
@@ -73,7 +82,7 @@ def played(
     return result
 
 
-def evaluated(run: str, fresh: int, levels: int, views: int, how: tuple[int, tuple[int, ...]]) -> dict[str, NDArray]:
+def evaluated(run: str, fresh: int, levels: int, views: int, how: How) -> dict[str, NDArray[Any]]:
     """By split and budget, how the episodes of a policy end; and the cost of an observation."""
     policy, recipe = recommit.CommitPolicy.from_pretrained(local_folder(run)).eval(), recipe_of(run)
     policy.replace_augmentations(views, 1)
@@ -94,29 +103,26 @@ def lines(policies: list[str], fresh: int, levels: int, views: int) -> list[list
     every = {how: [evaluated(run, fresh, levels, views, how) for run in policies] for how in hows}
     recipe = recipe_of(policies[0])
     starts = held_out.fresh(recipe, fresh, levels, ()) if fresh else held_out.starts(recipe, "test", levels, ())
-    rooms, result = held_out.rooms(recipe, starts.states), []
+    rooms, result, seeds = held_out.rooms(recipe, starts.states), [], range(len(policies))
     for budget in recipe.puzzle().budgets(recipe.puzzle().shape):
 
-        def fixed(seed: int, plans: int) -> tuple[int, tuple[int, ...]]:
-            return max(product((plans,), FIXED), key=lambda how: every[how][seed][f"validation {budget}"][0].mean())  # noqa: B023
+        def best(seed: int, plans: int) -> How:
+            rates = {how: every[how][seed][f"validation {budget}"][0].mean() for how in product((plans,), FIXED)}  # noqa: B023
+            return max(rates, key=lambda how: rates[how])
 
-        seeds = range(len(policies))
-        names = [*product(PLANS, ((),)), *product(PLANS, CHOSEN)]
-        base = np.stack([every[fixed(seed, 1)][seed][f"test {budget}"] for seed in seeds])
-        for plans, depths in names:
-            own = [(plans, depths) if depths else fixed(seed, plans) for seed in seeds]
-            ends = np.stack([every[how][seed][f"test {budget}"] for seed, how in enumerate(own)])
-            cost = np.mean([float(every[how][seed]["mflops"]) for seed, how in enumerate(own)])
-            plain = np.mean([float(every[fixed(seed, 1)][seed]["mflops"]) for seed in seeds])
-            solved, beside = (each[0, 0] if len(policies) == 1 else each[:, 0] for each in (ends, base))
-            beyond = NONE if (plans, depths) == names[0] else spread(difference(solved, beside, rooms), 1, 100, sign=True)
-            means = ends.mean((0, 2))
-            fixed_names = " ".join(dict.fromkeys(str(how[1][0]) for how in own))
-            result.append([
-                str(views), budget, str(plans), " ".join(map(str, depths)) or f"fixed {fixed_names}",
-                number(100 * means[0]), number(means[1], 2), number(means[2], 2), number(cost / plain, 2),
-                number(cost * means[2] / (plain * base.mean((0, 2))[2]), 2), beyond,
-            ])  # fmt: skip
+        base: NDArray[Any] = np.stack([every[best(seed, 1)][seed][f"test {budget}"] for seed in seeds])
+        plain = np.mean([every[best(seed, 1)][seed]["mflops"] for seed in seeds])
+        for plans, depths in product(PLANS, ((), *CHOSEN)):
+            own = [(plans, depths) if depths else best(seed, plans) for seed in seeds]
+            ends: NDArray[Any] = np.stack([every[how][seed][f"test {budget}"] for seed, how in enumerate(own)])
+            cost = float(np.mean([every[how][seed]["mflops"] for seed, how in enumerate(own)]) / plain)
+            solved, actions, observations = map(float, ends.mean((0, 2)))
+            one, other = (found[0, 0] if len(policies) == 1 else found[:, 0] for found in (ends, base))
+            beyond = spread(difference(one, other, rooms), 1, 100, sign=True) if depths or plans > 1 else NONE
+            named = " ".join(map(str, depths)) or "fixed " + " ".join(dict.fromkeys(str(how[1][0]) for how in own))
+            figures = [number(100 * solved), number(actions, 2), number(observations, 3), number(cost, 2)]
+            figures.append(number(cost * observations / float(base.mean((0, 2))[2]), 2))
+            result.append([str(views), budget, str(plans), named, *figures, beyond])
     return result
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from bench.pages.gather import ASSETS
 
 import recommit.data
 from recommit.data import assignment, held_out
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
 
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 HEAD = (
     "presets",
     "puzzle",
@@ -103,7 +103,7 @@ def of_graphs(run: str) -> Iterator[list[str]]:
 def main() -> None:
     runs = sys.argv[1:]
     rows = [each for run in runs for each in of_graphs(run)] or [row(*each) for each in users().items()]
-    with (ASSETS.parent / "results" / f"overlaps{'-graphs' if runs else ''}.csv").open("w", newline="") as file:
+    with (RESULTS / f"overlaps{'-graphs' if runs else ''}.csv").open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([OF_GRAPHS if runs else HEAD, *rows])
 
 

@@ -5,7 +5,6 @@ pages name everything public, links and references lead somewhere, and tables of
 from __future__ import annotations
 
 import contextlib
-import copy
 import dataclasses
 import functools
 import importlib
@@ -175,23 +174,6 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
             assert any(path.read_text("utf-8") != text for path, text in script.csvs(figures).items())
             own["rows"]["fixed-8"]["success"] = planted
             own["rows"]["fixed-8"]["utility"] -= 0.5
-
-
-def test_tables_of_results_are_those_of_their_figures() -> None:
-    pytest.importorskip("torch")
-    script: Any = importlib.import_module("bench.pages.tables")
-    figures = {name: script.stored(name) for name in script.SOURCES}
-    assert all(path.read_text("utf-8") == text for path, text in script.tables(figures).items())
-    for source, every in figures.items():
-        kept = {path.stem.removeprefix(f"{source}-").rpartition("-") for path in script.CSV.glob(f"{source}-*.csv")}
-        for name, own in every.items():  # a planted defect: another figure in any of the files
-            planted = copy.deepcopy(own)
-            row = (planted["rows"]["test"] if source == "rules" else planted["rows"])[0]
-            key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in row)
-            value = row[key]
-            row[key] = value | {"mean": value["mean"] / 2 + 0.01} if isinstance(value, dict) else value / 2 + 0.01
-            makes = [script.SOURCES[source][1][kind] for of, _, kind in kept if of == name]
-            assert any(make(planted).csv() != make(own).csv() for make in makes)
 
 
 def test_the_table_of_rates_is_that_of_the_visits(monkeypatch: pytest.MonkeyPatch) -> None:
