@@ -138,7 +138,7 @@ def config_of(policy: CommitPolicy, task: Puzzle, longest: int = 0) -> WorldMode
     eight may lead eight further; where the usual nets end before that, these do not, and a lost level counts as a plan
     more: a state beyond their end is not lost."""
     rows, cols = policy.vision.cells(task, task.shape)
-    usual, plan = WorldModelConfig(task.task, rows, cols, task.highest + 1, 8 if task.turns else 1), PLAN_LENGTH
+    usual, plan = WorldModelConfig(task.task, rows, cols, task.highest + 1), PLAN_LENGTH
     far = min(longest + plan, MOST_FAR)
     return usual if far <= usual.far else replace(usual, far=far, lost=far + plan)
 
