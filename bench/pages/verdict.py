@@ -308,7 +308,7 @@ def ready(missing: list[Run], under_way: list[Run], runs: Path) -> Run | None:
 
 def shown(row: dict[str, Any]) -> str:
     """An agent in the tables: its variant, or which control of the adaptive policy it is; empty if it is left out."""
-    if row["variant"] == "adaptive":
+    if row["variant"] in ("adaptive", "all"):
         return str(row["agent"])
     return row["variant"] if row["agent"] in ("adaptive", row["variant"]) else ""
 
@@ -337,30 +337,28 @@ def dominance(found: Results, budget: str, others: list[str]) -> str:
 
 
 def tables() -> dict[Path, str]:
-    """Of every cell that has fixed depths: its agents, and the differences of adaptive to each."""
+    """Of every cell its agents, and the differences of adaptive to each on the seeds that did not choose the cell."""
     cells, pairs, by_cell = [], [], dict[tuple[str, ...], list[dict[str, Any]]]()
     for row in read():
         by_cell.setdefault(tuple(row[name] for name in NAMES[:4]), []).append(row)
     for (cell, rows), budget in product(by_cell.items(), ("loose", "tight")):
-        found = results(rows)
+        found, judged = results(rows), results([row for row in rows if row["seed"] != "0"] or rows)
         agents = sorted({name for name, _ in found.keys if name != "adaptive"})
-        fixed = [name for name in agents if name.startswith("fixed")]
-        if ("adaptive", budget) not in found.keys or not fixed:
-            continue
         own = [row for row in rows if (shown(row), row["budget"]) == ("adaptive", budget)]
-        about = (*cell, budget, str(len(own)))
+        about = (*cell, budget, str(len({row["seed"] for row in rows})))
         ends = {}
-        for name in ("adaptive", *agents):
+        for name in ("adaptive", *agents) if own else agents:
             solved, actions = (found.mean(name, budget, what).mean for what in ("solved", "actions"))
             ends[name] = f"{number(solved, 1, 100)} at {number(actions)}"
-        head = [number(float(np.mean([float(row[name]) for row in own])), 3) for name in FIGURES[3:]]
-        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), dominance(found, budget, fixed), *head))
-        for other in agents:
-            apart = {
-                name: found.difference("adaptive", other, budget, name) for name in ("solved", "actions", "return")
-            }
-            signed = [spread(apart["solved"], 1, 100, sign=True), spread(apart["actions"], 1, sign=True)]
-            pairs.append((*about, other, *signed, spread(apart["return"], 3, sign=True)))
+        head = [number(float(np.mean([float(row[name]) for row in own])), 3) if own else NONE for name in FIGURES[3:]]
+        fixed = [name for name in agents if name.startswith("fixed") and own]
+        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), dominance(judged, budget, fixed), *head))
+        for other in agents if ("adaptive", budget) in judged.keys else ():
+            apart = [judged.difference("adaptive", other, budget, each) for each in ("solved", "actions", "return")]
+            signed = (
+                spread(each, *how, sign=True) for each, how in zip(apart, ((1, 100), (1, 1), (3, 1)), strict=True)
+            )
+            pairs.append((*about, other, *signed))
     top = (*NAMES[:4], "budget", "seeds")
     return {
         CSV / "verdict-cells.csv": Grid.of((*top, *SHOWN, "dominates / dominated by", *FIGURES[3:]), cells).csv(),
