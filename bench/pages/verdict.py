@@ -351,8 +351,9 @@ def tables() -> dict[Path, str]:
             solved, actions = (found.mean(name, budget, what).mean for what in ("solved", "actions"))
             ends[name] = f"{number(solved, 1, 100)} at {number(actions)}"
         head = [number(float(np.mean([float(row[name]) for row in own])), 3) if own else NONE for name in FIGURES[3:]]
-        fixed = [name for name in agents if name.startswith("fixed") and own]
-        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), dominance(judged, budget, fixed), *head))
+        fixed = [name for name in agents if name.startswith("fixed")]
+        over = dominance(judged, budget, fixed) if own else NONE
+        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), over, *head))
         for other in agents if ("adaptive", budget) in judged.keys else ():
             apart = [judged.difference("adaptive", other, budget, each) for each in ("solved", "actions", "return")]
             signed = (
