@@ -54,15 +54,22 @@ COMPETENCES, ESTIMATORS, OBJECTIVES = ("paper", "end"), ("state", "episode", "br
 #: Agents that a policy plays as, where it is not as its variant alone.
 AGENTS: dict[str, tuple[str, ...]] = dict.fromkeys(("adaptive", "depth-only"), ("adaptive", "sampled", "shuffled"))
 AGENTS["all"] = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "random")
-KEPT: tuple[tuple[str, str, str, str], ...] = ()
+#: Cells of the second pass: the paper's reading, and the one whose adaptive policy had the greatest value in the first.
+BEST = {
+    ("sliding-4x4", "paper"): ("branch", "paper"),
+    ("sokoban-7x7", "paper"): ("exact", "paper"),
+    ("sliding-4x4", "end"): ("branch", "loose"),
+    ("sokoban-7x7", "end"): ("branch", "loose"),
+}
+KEPT = tuple((*start, *reading) for start, best in BEST.items() for reading in (("state", "paper"), best))
 #: K commitments of depth 1 solve no test level, each longer than K; random depths have a control, ``shuffled``.
 VARIANTS = ("adaptive", "fixed-8", "fixed-4", "fixed-2", "depth-only")
 DEPTHS = (1, 2, 4, 8)
 SHOWN = (*VARIANTS, "sampled", "shuffled")
 #: Within it a difference in solved counts for none; and what the value of the tables pays.
 MARGIN, PRICES = 0.01, Prices(action=0.005, observation=0.01)
-#: CPU-seconds after which a run is told to end, as by Ctrl-C, after the step that it is in.
-SECONDS = 150.0
+#: CPU-seconds by objective, after which a run is told to end, as by Ctrl-C, after the step that it is in.
+SECONDS = {"paper": 150.0, "loose": 150.0, "long": 750.0}
 
 
 @dataclass(frozen=True)
@@ -74,10 +81,11 @@ class Puzzle:
     imitation: str
     #: Steps of imitation by competence: at the paper's operating point, and at the end.
     warm: dict[str, int]
-    #: Commitments per group, weight of the KL, and observations of a training episode by objective.
+    #: Commitments per group, weight of the KL, and observations of a training episode: the paper's, and of ``loose``.
     group: int
     kl: float
-    budget: dict[str, int]
+    tight: int
+    loose: int
 
     @property
     def spec(self) -> DataSpec:
@@ -95,7 +103,8 @@ PUZZLES = {
         warm={"paper": 950, "end": 5000},
         group=4,
         kl=0.05,
-        budget={"paper": 5, "loose": 10},
+        tight=5,
+        loose=10,
     ),
     "sokoban-7x7": Puzzle(
         "--task sokoban --size 7 --generator reverse --boxes 1 2 3 --length 8 17 17 32 --count 20000 "
@@ -105,7 +114,8 @@ PUZZLES = {
         warm={"paper": 400, "end": 3000},
         group=8,
         kl=0.20,
-        budget={"paper": 6, "loose": 6},
+        tight=6,
+        loose=6,
     ),
 }
 
@@ -132,7 +142,7 @@ class Run:
 
     def command(self, runs: Path) -> list[str]:
         """Its ``recommit train``."""
-        own, loose = PUZZLES[self.puzzle], self.objective == "loose"
+        own, loose = PUZZLES[self.puzzle], self.objective != "paper"
         shared = ["--seed", str(self.seed), "--set", "run.tensorboard=false", "run.keep=1", "run.log_every=1"]
         shared += ["validation.instances=0", "run.save_every=1000"]
         if self.estimator == "imitation":
@@ -144,7 +154,7 @@ class Run:
             "engine": "kind: plain",
             "advantage": f"estimator: {self.estimator}, {'group_size: 4' if self.estimator == 'exact' else rewards}",
             "objective": "clip: 0.2, kl: 0.0, entropy_depth: 0.003, entropy_actions: 0.0" if loose else tight,
-            "rollout": f"instances: {128 if loose else 64}, budget: {own.budget[self.objective]}",
+            "rollout": f"instances: {128 if loose else 64}, budget: {own.loose if loose else own.tight}",
             "optim": f"steps: 100000, batch: {128 if loose else 64}, lr: 1e-4, decoder_lr: 1e-4, schedule: constant, "
             f"depth_head_lr: {3e-3 if loose else 1e-3}, warmup: 0, weight_decay: 0.01",
         }
@@ -153,12 +163,12 @@ class Run:
         return ["train", "grpo", "--recipe", own.recipe, "--variant", self.variant, "--init", begin, *shared, *changes]
 
     def train(self, runs: Path) -> float:
-        """Train for ``SECONDS``, a warm start to its last step; the CPU-seconds that it took."""
+        """Train for its ``SECONDS``, a warm start to its last step; the CPU-seconds that it took."""
         out, begun = self.folder(runs), time.process_time()
         shutil.rmtree(out, ignore_errors=True)
         timed = self.estimator != "imitation"
         signal.signal(signal.SIGPROF, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-        signal.setitimer(signal.ITIMER_PROF, SECONDS if timed else 0)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS[self.objective] if timed else 0)
         status = recommit([*self.command(runs), "--out", str(out)])
         if status != (INTERRUPTED if timed else 0):
             raise RuntimeError(f"{out}: status {status}")
@@ -237,8 +247,9 @@ def first_pass() -> list[Run]:
 
 
 def second_pass() -> list[Run]:
-    """All variants and five seeds of the cells that stay."""
+    """All variants and five seeds of the cells that stay; then ``loose`` for five times as long."""
     runs = [Run(*cell, variant, seed) for seed, cell, variant in product(range(5), KEPT, VARIANTS)]
+    runs += [Run(puzzle, "end", "branch", "long", variant, 0) for puzzle, variant in product(PUZZLES, VARIANTS[:3])]
     return [run for run in runs if run not in first_pass()]
 
 
