@@ -22,7 +22,6 @@ class Puzzle(GymnasiumServer):
     """A game per session."""
 
     async def reset(self, metadata: dict[str, Any], session_id: str | None = None) -> tuple[str, dict[str, Any]]:
-        """The prompt and the first observation of a row's level."""
         play = self.session_state[session_id] = TextGame(**{**metadata.get("game", {}), "view": "text"})
         play.reset(metadata["seed"])
         return f"{play.prompt}\n\n{play.observation}", play.info
@@ -30,7 +29,6 @@ class Puzzle(GymnasiumServer):
     async def step(
         self, action: NeMoGymResponse, _metadata: dict[str, Any], session_id: str | None = None
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Carry out an answer, and observe."""
         play = self.session_state[session_id]
         turn = play.step(extract_text(action))
         return play.observation, *turn

@@ -64,10 +64,10 @@ class TextGame:
     def step(self, answer: str) -> Turn:
         """Carry out the commitment in a model's answer."""
         before, step = self.game.distance, self.game.commit(answer)
-        lost = self.game.distance == UNSOLVABLE
-        reward = self.lost if lost else float(before - self.game.distance)
         info = {"outcome": step.outcome, "executed": step.executed, "moved": step.moved, **self.info}
-        return Turn(reward, step.solved or lost, self.game.over and not step.solved and not lost, info)
+        reward = self.lost if info["lost"] else float(before - info["distance"])
+        ended = info["success"] or info["lost"]
+        return Turn(reward, ended, self.game.over and not ended, info)
 
     @property
     def info(self) -> dict[str, Any]:

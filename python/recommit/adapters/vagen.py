@@ -14,16 +14,13 @@ class Puzzle:
         self.play = TextGame(**env_config)
 
     async def system_prompt(self) -> dict[str, Any]:
-        """The form of an answer, and the rules."""
         return {"obs_str": self.play.prompt}
 
     async def reset(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The first observation of the level of a seed."""
         self.play.reset(seed)
         return self._shown(), self.play.info
 
     async def step(self, action_str: str) -> tuple[dict[str, Any], float, bool, dict[str, Any]]:
-        """Carry out an answer, and observe."""
         turn = self.play.step(action_str)
         return self._shown(), turn.reward, turn.terminated or turn.truncated, turn.info
 
