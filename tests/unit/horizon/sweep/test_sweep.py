@@ -35,6 +35,12 @@ def swept(out: Path, **given: Any) -> dict[str, Any]:
     return run(options(out, **given), env=toy.make, policy=toy.Policy())
 
 
+def test_a_level_is_solved_and_a_policy_swept_with_numpy_alone(tmp_path: Path) -> None:
+    words = [sys.executable, TOY.with_name("alone.py"), tmp_path]
+    shown = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert (shown.stdout, shown.stderr) == ("rRR 12.0 8.0\n", "")
+
+
 @pytest.mark.parametrize("answers", [0, 1, 2, 9, 40])
 def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
     answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
