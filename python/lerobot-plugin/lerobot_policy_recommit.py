@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from lerobot.configs import PreTrainedConfig
@@ -22,9 +22,6 @@ from recommit.adapters.lerobot import AdaptiveQueue, load
 from recommit.horizon import rule_registry
 from recommit.results import intervals
 from recommit.results.table import bounds
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 @PreTrainedConfig.register_subclass("recommit")
@@ -57,9 +54,8 @@ class RecommitConfig(PreTrainedConfig):
         saved = PreTrainedConfig.from_pretrained(self.base, revision=self.pretrained_revision, cli_overrides=words)
         if saved.use_peft:
             raise ValueError("base: expected a policy with its adapter merged (merge_and_unload), got a PEFT adapter")
-        place = {"pretrained_path": Path(self.base), "pretrained_revision": self.pretrained_revision}
-        own = {name: getattr(self, name) for name in RecommitConfig.__annotations__}
-        vars(self).update({**vars(saved), **place, **own, "saved": saved})
+        own = {name: getattr(self, name) for name in (*RecommitConfig.__annotations__, "pretrained_revision")}
+        self.__dict__.update({**vars(saved), **own, "saved": saved, "pretrained_path": Path(self.base)})
         self.__class__ = type("RecommitConfig", (type(self), type(saved)), {"__module__": __name__})
 
     @property
@@ -87,7 +83,7 @@ class RecommitConfig(PreTrainedConfig):
         return replace(named.rule, **{name: value for name, value in numbers.items() if value is not None})
 
 
-class RecommitPolicy(AdaptiveQueue, PreTrainedPolicy):  # type: ignore[misc]
+class RecommitPolicy(AdaptiveQueue, PreTrainedPolicy):
     """The saved policy with a queue for each environment."""
 
     config_class, name = RecommitConfig, "recommit"
@@ -105,7 +101,7 @@ class RecommitPolicy(AdaptiveQueue, PreTrainedPolicy):  # type: ignore[misc]
         return self.policy.get_optim_params()
 
 
-def _measured(module: ModuleType) -> None:
+def _measured(module: Any) -> None:
     """Let LeRobot's evaluation count queries and report them: it asks no policy for figures of its own."""
     rollout, evaluate = module.rollout, module.eval_policy_all
     played: dict[int, list[tuple[int, int]]] = {}  # of each environment, queries and ticks of its episodes
@@ -136,9 +132,9 @@ def _measured(module: ModuleType) -> None:
             figures["effective_depth"] = [*bounds(intervals.ratio(ticks, queries))]
         return info
 
-    module.rollout, module.eval_policy_all = counted, measured  # type: ignore[attr-defined]
+    module.rollout, module.eval_policy_all = counted, measured
 
 
 for _module in (sys.modules.get("__main__"), sys.modules.get("lerobot.scripts.lerobot_eval")):
-    if hasattr(_module, "eval_policy_all") and hasattr(_module, "eval_main"):
+    if _module and hasattr(_module, "eval_policy_all") and hasattr(_module, "eval_main"):
         _measured(_module)

@@ -74,8 +74,7 @@ class AdaptiveQueue(nn.Module):
 
     def predict_action_chunk(self, batch: Batch, **kwargs: Any) -> Tensor:
         """[B, H, D] the policy's own chunks; queues stay as they are."""
-        chunks: Tensor = self.policy.predict_action_chunk(batch, **kwargs)
-        return chunks
+        return self.policy.predict_action_chunk(batch, **kwargs)
 
     @torch.no_grad()
     def select_action(self, batch: Batch, **kwargs: Any) -> Tensor:
@@ -135,8 +134,7 @@ class Chunks:
 
     Args:
         policy: a ``PreTrainedPolicy``, or what has its methods.
-        prepare: makes the policy's batch of the environment's observations, which are stacked: here belongs LeRobot's
-            preprocessor.
+        prepare: makes the policy's batch of the environment's stacked observations, such as LeRobot's preprocessor.
         finish: makes actions of the policy's chunks [N, H, D]: its postprocessor.
     """
 
@@ -159,8 +157,7 @@ class Chunks:
     def predict(self, observations: Any) -> Tensor:
         """[N, H, D] the chunk of each observation."""
         batch = _observed(self.policy, self._prepare(observations))
-        gathered = _gathered(self.policy, batch)
-        for name, length in gathered.items():
+        for name, length in (gathered := _gathered(self.policy, batch)).items():
             if batch[name].ndim < 2 or batch[name].shape[1] != length:
                 raise ValueError(
                     f"observations: expected the last {length} of {name}, as FrameStackObservation(env, {length}) "
@@ -230,8 +227,7 @@ class _Remembering:
     """A vector environment whose observations are tuples of the last ones, each with its task in words."""
 
     def __init__(self, env: Any, length: int) -> None:
-        self._env, self._length = env, length
-        self._last: list[Batch] = []
+        self._env, self._length, self._last = env, length, list[Any]()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._env, name)
@@ -301,5 +297,4 @@ def _rows(batch: Batch, rows: NDArray[np.intp], size: int) -> Batch:
 
 
 def _numpy(chunks: Tensor) -> NDArray[np.float32]:
-    result: NDArray[np.float32] = chunks.detach().to("cpu", torch.float32).numpy()
-    return result
+    return chunks.detach().to("cpu", torch.float32).numpy()

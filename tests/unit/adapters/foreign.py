@@ -36,7 +36,7 @@ _LEROBOT = (
     "lerobot==0.6.1 gym-pusht==0.1.8 torchvision==0.28.0 einops==0.8.2 draccus==0.11.6 mergedeep==1.3.4 "
     "pyyaml-include==1.4.1 typing_inspect==0.9.0 mypy_extensions==1.1.0 termcolor==3.3.0 jsonlines==4.0.0 "
     "deepdiff==8.6.2 orderly-set==5.5.0 opencv-python-headless==4.12.0.88 imageio==2.38.1 pyserial==3.5 av==15.1.0 "
-    "diffusers==0.39.0 pymunk==6.11.1 pygame==2.6.1 shapely==2.1.2 setuptools==80.9.0"
+    "diffusers==0.39.0 pymunk==6.11.1 cffi==2.1.1 pygame==2.6.1 shapely==2.1.2 setuptools==80.9.0"
 )
 NEEDS = {
     "openpi": Environment(("openpi-client==0.1.2", "numpy==1.26.4", "typing_extensions"), beside=False),

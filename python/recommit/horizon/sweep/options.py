@@ -20,10 +20,6 @@ LEAST = dict.fromkeys(("validation", "episodes", "batch", "max_steps", "jobs"), 
 )
 
 
-#: Makes policies and environments of LeRobot.
-LEROBOT = "recommit.adapters.lerobot"
-
-
 def _one_spelling(env_kwargs: str) -> str:
     """These arguments, so that the same ones are the same text whatever their order and spaces."""
     try:
@@ -103,8 +99,8 @@ class SweepOptions:
             raise ValueError(f"seed: expected seeds of all episodes below {MOST_SEED:,}, got {self.seed} as the first")
         object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))
         if self.lerobot:
-            object.__setattr__(self, "env", f"{LEROBOT}:environment")
-            object.__setattr__(self, "policy", f"{LEROBOT}:saved")
+            object.__setattr__(self, "env", "recommit.adapters.lerobot:environment")
+            object.__setattr__(self, "policy", "recommit.adapters.lerobot:saved")
             folder = (Path(self.lerobot),) if Path(self.lerobot).is_dir() else ()
             object.__setattr__(self, "files", self.files or folder)
 

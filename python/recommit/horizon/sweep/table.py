@@ -94,13 +94,11 @@ def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:
     if name.startswith("fixed-"):
         words = f"--policy.n_action_steps={name.removeprefix('fixed-')}"
     own = next(each for each in card["summary"] if each["name"] == name)
-    score = f"{_interval(own['score'], 1, 100.0)} % succeed"
-    if card["score"] != "success":
-        score = f"the return is {_interval(own['score'], 2, 1.0)}"
+    digits, scale, unit = (1, 100.0, " % succeed") if card["score"] == "success" else (2, 1.0, " is the return")
     return (
-        f"For LeRobot:\n\n    {words}\n\nFor a model card:\n\nOf {episodes} episodes of {env} with `{words}` {score}, "
-        f"at {own['queries'][0]:.1f} queries an episode. {in_short(card)} Measured with `recommit sweep`; in brackets "
-        "95 % intervals over episodes.\n"
+        f"For LeRobot:\n\n    {words}\n\nFor a model card:\n\nOf {episodes} episodes of {env} with `{words}` "
+        f"{_interval(own['score'], digits, scale)}{unit}, at {own['queries'][0]:.1f} queries an "
+        f"episode. {in_short(card)} Measured with `recommit sweep`; in brackets 95 % intervals over episodes.\n"
     )
 
 

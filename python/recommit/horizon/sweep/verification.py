@@ -137,8 +137,7 @@ def sweep_of(options: VerifyOptions, card: Card) -> SweepOptions:
     env = options.env or card["env"]["name"]
     if not options.env and (":" in env or not programs.is_id(env)):
         env = ""
-    told = {"out": Path(), "env": env, "policy": options.policy}
-    told |= {"lerobot": options.lerobot, "files": options.files}
+    told = {"out": Path(), "env": env, "files": options.files, "policy": options.policy, "lerobot": options.lerobot}
     try:
         parsed: SweepOptions = schema.parse(SweepOptions, {**card["settings"], **told}, owner="settings")
         return parsed
