@@ -45,7 +45,7 @@ NOT_RUN = {
     ),
     r"^recommit zero-shot .*--data OUT/": "needs the data and runs of preset paper",
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
-    r"^recommit sweep --env act\.py": "needs LeRobot and a trained policy; tests/unit/adapters/test_lerobot.py",
+    r"^recommit sweep .*--lerobot |^lerobot-eval ": "needs LeRobot; tests/unit/adapters/lerobot_plugin.py, nightly",
     r"^recommit (play|watch)\b": "plays until a key ends it; tests/unit/cli/verbs/test_watch.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",

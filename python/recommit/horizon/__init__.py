@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
 from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
 from recommit.horizon.plans import Plans, Tail
@@ -24,4 +26,15 @@ __all__ = [
     "Tail",
     "ThresholdRule",
     "WithMemory",
+    "load",
 ]
+
+
+def load(card: Path | str) -> Rule:
+    """The rule that a sweep recommends: its card.json, or its folder, whose bytes and figures are checked."""
+    from recommit.horizon.sweep import card as cards
+    from recommit.horizon.sweep import rules, table
+
+    content = cards.read(Path(card))
+    name = table.recommended(content)
+    return rules.rule_of(next(row["rule"] for row in content["rows"] if row["name"] == name))

@@ -131,11 +131,6 @@ class Queue:
         if isinstance(self.rule, WithMemory):
             self.rule.reset(environments)
 
-    def drop(self, rows: ArrayLike | None = None) -> None:
-        """Observe again before the next action: the queue is emptied, the episode goes on."""
-        environments = self._rows(rows)
-        self._depth[environments] = self._place[environments]
-
     def _tails(self, rows: Rows, last: NDArray[Any]) -> Tail:
         """What the ``last`` plans hold beyond the actions taken; nothing where there was none."""
         horizon, begin = last.shape[1], self._place[rows]

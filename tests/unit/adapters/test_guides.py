@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -62,12 +61,8 @@ def printed(name: str, code: str, folder: Path) -> str:
     """What the program prints in an empty folder, in the environment called ``name``."""
     python = foreign.interpreter(name) if name in foreign.NEEDS else peers.interpreter(name)
     (folder / "program.py").write_text(code, encoding="utf-8")
+    environment = {**peers.environment(name), "PYTHONPATH": peers.PATH if name not in foreign.NEEDS else ""}
     words = [python, "program.py"]
-    if name == "lerobot":  # whose own needs are not all installed: see lerobot_alone.py
-        words = [python, "-c", "import lerobot_alone, runpy; runpy.run_path('program.py')"]
-    seen = [str(Path(__file__).parent)] if name == "lerobot" else []
-    path = os.pathsep.join([*seen, peers.PATH if name not in foreign.NEEDS else ""])
-    environment = {**peers.environment(name), "PYTHONPATH": path}
     done = subprocess.run(words, check=False, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout

@@ -22,7 +22,9 @@ def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> Non
         json: Print the summary as JSON.
         quiet: Print nothing while playing.
     """
+    from recommit.horizon.sweep.card import CARD
     from recommit.horizon.sweep.run import FIGURE, TABLE, run
+    from recommit.horizon.sweep.table import for_lerobot
     from recommit.storage import safe_open
 
     try:
@@ -35,6 +37,8 @@ def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> Non
         raise KeyboardInterrupt("interrupted; the same command goes on, and plays no episode again") from None
     sweep_figure.write(card, options.out / FIGURE)
     tell(dumps(card["summary"], indent=2) if json else safe_open.text(options.out / TABLE), end="\n" if json else "")
+    if options.lerobot and not json:
+        tell("\n" + for_lerobot(card, options.lerobot, options.arguments()["type"], options.out / CARD), end="")
 
 
 def verify(options: VerifyOptions, quiet: bool = False) -> None:

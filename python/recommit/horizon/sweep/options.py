@@ -40,6 +40,8 @@ class SweepOptions:
             module:function. A file is run.
         policy: What makes the policy, an object with predict(observations): file.py:function or module:function. The
             file is run.
+        lerobot: A policy that LeRobot saved, a folder or a name on the hub, in the place of policy. Then
+            --env.type=pusht and other --env.NAME=VALUE of lerobot-eval stand in the place of env.
         out: A folder for card.json, table.md, figure.svg and what an interrupted sweep goes on with.
         env_kwargs: Arguments of the environment, as a JSON object.
         files: Files and folders that the policy reads, such as weights; their hashes go into the card.
@@ -64,6 +66,7 @@ class SweepOptions:
 
     env: str = ""
     policy: str = ""
+    lerobot: str = ""
     out: Path
     env_kwargs: str = "{}"
     files: tuple[Path, ...] = ()
@@ -95,11 +98,16 @@ class SweepOptions:
         if max(self.episodes, self.validation) > APART or self.seed + APART + self.validation > MOST_SEED:
             raise ValueError(f"seed: expected seeds of all episodes below {MOST_SEED:,}, got {self.seed} as the first")
         object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))
+        if self.lerobot:
+            object.__setattr__(self, "env", "recommit.adapters.lerobot:environment")
+            object.__setattr__(self, "policy", "recommit.adapters.lerobot:saved")
+            folder = (Path(self.lerobot),) if Path(self.lerobot).is_dir() else ()
+            object.__setattr__(self, "files", self.files or folder)
 
     def arguments(self) -> dict[str, Any]:
-        """Those of the environment."""
+        """Those of the environment; of LeRobot's, those of the policy too."""
         arguments: dict[str, Any] = json.loads(self.env_kwargs)
-        return arguments
+        return {"path": self.lerobot, "batch": self.batch, **arguments} if self.lerobot else arguments
 
     @property
     def lead(self) -> int:
@@ -121,6 +129,7 @@ class VerifyOptions:
         card: The card.json of a sweep, or its folder.
         policy: What makes the policy; see recommit sweep. The file is run.
         env: What makes the environment; a Gymnasium id need not be said again.
+        lerobot: The saved policy of LeRobot, in their place.
         env_kwargs: Arguments of the environment, as a JSON object.
         files: The files and folders of the policy.
         episodes: How many episodes are played again.
@@ -130,6 +139,7 @@ class VerifyOptions:
     card: Path
     policy: str = ""
     env: str = ""
+    lerobot: str = ""
     env_kwargs: str = "{}"
     files: tuple[Path, ...] = ()
     episodes: int = 20

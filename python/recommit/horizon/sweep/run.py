@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MARK, LOG, TABLE, FIGURE = "sweep.json", "episodes.jsonl", "table.md", "figure.svg"
 #: Options that do not change a card, or stand elsewhere in it.
-ELSEWHERE = ("out", "jobs", "env", "policy", "files")
+ELSEWHERE = ("out", "jobs", "env", "policy", "lerobot", "files")
 
 
 def run(

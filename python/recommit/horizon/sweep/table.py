@@ -12,6 +12,7 @@ from recommit.storage.terminal_text import cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from recommit.horizon.sweep.card import Card
 
@@ -44,10 +45,10 @@ def in_short(card: Card) -> str:
     """How much of a chunk to execute: the deepest fixed depth that is certain to be no worse than the best one by more
     than ``table.MARGIN``, of success or of the return's range."""
     kind, best = card["score"], card["best_fixed"]
-    depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
     own = {each["name"]: each for each in card["summary"]}
-    names = {depth: name for name, depth in depths.items()}
-    minus = {depth: _read(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
+    names = {int(row["rule"]["depth"]): row["name"] for row in card["rows"] if is_fixed(row)}
+    depths = {name: depth for depth, name in names.items()}
+    minus, margin, deepest = _fixed(card)
     horizon, top = card["horizon"], max(minus, key=lambda depth: minus[depth].mean)
     digits, scale = (1, 100.0) if kind == "success" else (2, 1.0)
     if minus[top].low > 0:
@@ -56,10 +57,7 @@ def in_short(card: Card) -> str:
             f"{top} is better by {spread(minus[top], digits, scale)}: {len(card['seeds']['validation'])} validation "
             "episodes are too few to choose by, more (--validation) would tell."
         )
-    means = [each.mean for each in minus.values()]
-    margin = MARGIN if kind == "success" else MARGIN * (max(means) - min(means))
     words = f"{100 * MARGIN:g} points" if kind == "success" else f"{margin:.3g}"
-    deepest = max(deepest_within(minus, margin) or 0, depths[best])
     deeper = sorted(depth for depth in minus if depth > deepest)
     parts = [f"The best fixed depth is {deepest} of {horizon}"]
     if deepest != depths[best]:
@@ -79,6 +77,39 @@ def in_short(card: Card) -> str:
     if rule and (ahead := _read(own[rule]["minus_best_fixed"])).low > 0:
         parts.append(f"{cell(rule)} is better by {spread(ahead, digits, scale)}")
     return "; ".join(parts) + "."
+
+
+def recommended(card: Card) -> str:
+    """The row to use: a rule that is significantly better than the best fixed depth, or else the deepest fixed depth
+    that is certain to be no worse by more than the margin."""
+    name = best_on_validation(card, fixed=False)
+    ahead = any(each["name"] == name and _read(each["minus_best_fixed"]).low > 0 for each in card["summary"])
+    return name if ahead else f"fixed-{_fixed(card)[2]}"
+
+
+def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:
+    """What to add to LeRobot's commands, and a paragraph for the policy's model card; ``path`` is the card's."""
+    name, episodes = recommended(card), len(card["seeds"]["test"])
+    words = f"--policy.type=recommit --policy.base={policy} --policy.rule={path}"
+    if name.startswith("fixed-"):
+        words = f"--policy.n_action_steps={name.removeprefix('fixed-')}"
+    own = next(each for each in card["summary"] if each["name"] == name)
+    digits, scale, unit = (1, 100.0, " % succeed") if card["score"] == "success" else (2, 1.0, " is the return")
+    return (
+        f"For LeRobot:\n\n    {words}\n\nFor a model card:\n\nOf {episodes} episodes of {env} with `{words}` "
+        f"{_interval(own['score'], digits, scale)}{unit}, at {own['queries'][0]:.1f} queries an "
+        f"episode. {in_short(card)} Measured with `recommit sweep`; in brackets 95 % intervals over episodes.\n"
+    )
+
+
+def _fixed(card: Card) -> tuple[dict[int, Interval], float, int]:
+    """Of each fixed depth the difference to the best one; the margin; and the deepest that is certain to be within."""
+    own = {each["name"]: each for each in card["summary"]}
+    depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
+    minus = {depth: _read(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
+    means = [each.mean for each in minus.values()]
+    margin = MARGIN if card["score"] == "success" else MARGIN * (max(means) - min(means))
+    return minus, margin, max(deepest_within(minus, margin) or 0, depths[card["best_fixed"]])
 
 
 def _read(values: Sequence[float | None]) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("gymnasium")
 from tests.unit.horizon.sweep import toy, twin
 
+from recommit import horizon
 from recommit.horizon import Plans, Tail
 from recommit.horizon.plans import joined
 from recommit.horizon.sweep import SweepOptions, run, table
@@ -61,8 +63,8 @@ def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None
     assert cards.chosen([rows[0], fixed(5, [0, 0], [0, 0], "a")], "success", 0.1)["a"]["depth"] == 5
 
 
-def advice(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> str:
-    """The sentence of a card with these differences to the best fixed depth."""
+def judged(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> dict[str, Any]:
+    """A card with these differences to the best fixed depth."""
     names = {depth: f"fixed-{depth}" for depth in differences}
     rows = [{"name": name, "rule": {"rule": "Fixed", "depth": depth}} for depth, name in names.items()]
     summary = [
@@ -73,7 +75,7 @@ def advice(kind: str, differences: dict[int, list[float | None]], best: int, **r
     tried = [row(name, {"rule": name}, [won], [9]) for name, (_, won) in rules.items()]
     card: Any = {"score": kind, "horizon": 16, "best_fixed": names[best], "rows": rows, "summary": summary}
     card |= {"settings": {"price": 0.0}, "validation": tried, "seeds": {"test": [0] * 9, "validation": [1, 2]}}
-    return table.in_short(card)
+    return card
 
 
 LEVEL = {1: [-0.02, -0.05, 0.01], 2: [0.0, 0.0, 0.0], 4: [-0.01, -0.04, 0.02], 8: [-0.3, -0.4, -0.2]}
@@ -114,8 +116,34 @@ OPEN = (
 def test_in_short_it_says_how_much_to_execute(
     kind: str, played: Any, best: int, rules: dict[str, Any], sentence: str
 ) -> None:
-    said = advice(kind, played, best, **rules)
+    said = table.in_short(judged(kind, played, best, **rules))
     assert said == sentence if kind == "success" else sentence in said
+
+
+def test_lerobots_line_is_the_depth_that_it_says_or_the_card() -> None:
+    for summary in (card := judged("success", LEVEL, 2, repetition=([0.1, 0.05, 0.15], 1)))["summary"]:
+        summary["score"] = [0.5, 0.4, 0.6]
+    words = table.for_lerobot(card, "saved", "pusht", Path("sweep/card.json"))
+    assert words.split("\n\n")[1].strip() == "--policy.type=recommit --policy.base=saved --policy.rule=sweep/card.json"
+    assert "Of 9 episodes of pusht" in words
+    assert "50.0 (40.0 .. 60.0) % succeed, at 9.0 queries an episode. Execute 4 of 16" in words
+    card["summary"][-1]["minus_best_fixed"] = [0.1, -0.05, 0.15]
+    assert table.for_lerobot(card, "saved", "pusht", Path()).split("\n\n")[1].strip() == "--policy.n_action_steps=4"
+
+
+def test_the_rule_of_a_card_is_loaded(card: dict[str, Any], options: SweepOptions) -> None:
+    rule, name = horizon.load(options.out), table.recommended(card)
+    assert rule == rule_of(next(row["rule"] for row in card["rows"] if row["name"] == name))
+    assert rule == horizon.load(str(options.out / "card.json"))
+
+
+def test_a_saved_policy_of_lerobot_takes_the_place_of_programs(tmp_path: Path) -> None:
+    given = SweepOptions(out=tmp_path, lerobot=str(tmp_path), env_kwargs='{"type": "pusht"}', batch=3)
+    assert (given.env, given.policy) == ("recommit.adapters.lerobot:environment", "recommit.adapters.lerobot:saved")
+    assert given.files == (tmp_path,)
+    assert given.arguments() == {"path": str(tmp_path), "batch": 3, "type": "pusht"}
+    assert SweepOptions(**asdict(given)) == given
+    assert SweepOptions(out=tmp_path, lerobot="user/policy").files == ()
 
 
 def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
