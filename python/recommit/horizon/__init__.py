@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
+from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, LowSpeed, Repetition
 from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
 from recommit.horizon.plans import Plans, Tail
 from recommit.horizon.queue import Decision, Queue
@@ -19,6 +19,7 @@ __all__ = [
     "EntropyJump",
     "FirstEvent",
     "Fixed",
+    "LowSpeed",
     "Plans",
     "Queue",
     "Repetition",

@@ -23,7 +23,7 @@ def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> Non
         quiet: Print nothing while playing.
     """
     from recommit.horizon.sweep.card import CARD
-    from recommit.horizon.sweep.run import FIGURE, TABLE, run
+    from recommit.horizon.sweep.run import FIGURES, TABLE, run
     from recommit.horizon.sweep.table import for_lerobot
     from recommit.storage import safe_open
 
@@ -35,7 +35,7 @@ def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> Non
         card = run(options, progress=_shown(quiet))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on, and plays no episode again") from None
-    sweep_figure.write(card, options.out / FIGURE)
+    sweep_figure.write(card, *(options.out / name for name in FIGURES))
     tell(dumps(card["summary"], indent=2) if json else safe_open.text(options.out / TABLE), end="\n" if json else "")
     if options.lerobot and not json:
         tell("\n" + for_lerobot(card, options.lerobot, options.arguments()["type"], options.out / CARD), end="")

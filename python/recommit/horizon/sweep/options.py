@@ -42,7 +42,7 @@ class SweepOptions:
             file is run.
         lerobot: A policy that LeRobot saved, a folder or a name on the hub, in the place of policy. Then
             --env.type=pusht and other --env.NAME=VALUE of lerobot-eval stand in the place of env.
-        out: A folder for card.json, table.md, figure.svg and what an interrupted sweep goes on with.
+        out: A folder for card.json, table.md, figure.svg and .png and what an interrupted sweep goes on with.
         env_kwargs: Arguments of the environment, as a JSON object.
         files: Files and folders that the policy reads, such as weights; their hashes go into the card.
         depths: Fixed depths, which rules choose from too (default: all of 1..H; of H > 16 sixteen fixed ones).
@@ -59,7 +59,8 @@ class SweepOptions:
             return is reported).
         stop: Whether an episode ends at its first success, or goes on to its end, where its last tick decides.
         max_steps: Ticks after which an episode is cut.
-        price: What a query costs in the unit of success or return; choices and differences are of what is left.
+        price: What a query costs in the unit of success or return; choices and differences are of what is left. With
+            0, numbers of rules are chosen as if the queries of fixed depth 1 cost the margin, 5 points.
         batch: Episodes side by side, which the policy gets as one batch; a vector of environments has its own number.
         jobs: Processes, with one thread each. The card does not depend on it.
     """

@@ -84,10 +84,11 @@ def rule_of(values: dict[str, Any]) -> Rule:
     return made
 
 
-def number(values: dict[str, Any]) -> float | None:
-    """The number of a described rule that was chosen: a tolerance, or else a threshold; None if it has none."""
-    numbers = [values[name] for name in ("tolerance", "threshold") if name in values]
-    return next((each for each in numbers if each), numbers[-1] if numbers else None)
+def chosen(values: dict[str, Any]) -> str:
+    """The number of a described rule that was chosen, with its name: a tolerance, or else a threshold."""
+    numbers = [(name, values[name]) for name in ("tolerance", "threshold") if name in values]
+    named = next((each for each in numbers if each[1]), numbers[-1] if numbers else None)
+    return "" if named is None else f"{named[0]} {named[1]:.3g}"
 
 
 def _of_samples(plans: Plans, count: int) -> NDArray[np.float64]:

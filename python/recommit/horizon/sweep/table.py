@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recommit.horizon.sweep.card import best_on_validation, is_fixed
-from recommit.horizon.sweep.rules import number as chosen_number
+from recommit.horizon.sweep.rules import chosen
 from recommit.results.intervals import Interval
 from recommit.results.table import MARGIN, Grid, deepest_within, number, spread
 from recommit.storage.terminal_text import cell
@@ -21,10 +23,10 @@ def text(card: Card, milliseconds: float | None = None) -> str:
     """All rows with their intervals; what was left out, and why; how it was played."""
     kind, success = card["score"], card["score"] == "success"
     digits, scale = (1, 100.0) if success else (2, 1.0)
-    rules, reference = {row["name"]: chosen_number(row["rule"]) for row in card["rows"]}, card["best_fixed"]
+    rules, reference = {row["name"]: chosen(row["rule"]) for row in card["rows"]}, card["best_fixed"]
     columns: dict[str, Callable[[dict[str, Any]], str]] = {
         "": lambda each: each["name"] + (" *" if each["frontier"] else ""),
-        "number": lambda each: "" if rules[each["name"]] is None else f"{rules[each['name']]:.3g}",
+        "chosen": lambda each: rules[each["name"]],
         f"{kind}, %" if success else kind: lambda each: _interval(each["score"], digits, scale),
         "queries": lambda each: number(each["queries"][0]),
         "of successes": lambda each: number(each["queries_of_successes"]).replace("-", ""),
@@ -70,21 +72,54 @@ def in_short(card: Card) -> str:
         parts.append(f"these episodes do not tell whether a shallower one is better by more than {words}")
     if open_ := [depth for depth in deeper if minus[depth].high >= -margin]:
         listed = f"depth {open_[0]} is" if len(open_) == 1 else f"depths {', '.join(map(str, open_))} are"
-        parts.append(f"these episodes do not tell whether {listed} worse by more than {words}: more (--episodes) would")
+        parts.append(
+            f"these episodes do not tell whether {listed} worse by more than {words}: "
+            f"{_more(minus[open_[0]], margin, len(card['seeds']['test']))} (--episodes) would"
+        )
     if worse := [depth for depth in deeper if depth not in open_]:
         parts.append(f"depth {worse[0]} differs by {spread(minus[worse[0]], digits, scale)}")
-    rule = best_on_validation(card, fixed=False)
-    if rule and (ahead := _read(own[rule]["minus_best_fixed"])).low > 0:
-        parts.append(f"{cell(rule)} is better by {spread(ahead, digits, scale)}")
-    return "; ".join(parts) + "."
+    return f"{'; '.join(parts)}. {_adaptive_in_short(card)}".rstrip()
+
+
+def _adaptive_in_short(card: Card) -> str:
+    """Whether a rule helps, of the one that is best on validation episodes; nothing where none was tried."""
+    rule, ahead, helps = _adaptive(card)
+    if not rule:
+        return ""
+    digits, scale = (1, 100.0) if card["score"] == "success" else (2, 1.0)
+    queries = next(each["queries"][0] for each in card["summary"] if each["name"] == rule)
+    differs = f"{cell(rule)} differs by {spread(ahead, digits, scale)}, with {queries:.1f} queries"
+    if helps:
+        return f"An adaptive depth helps: {differs}."
+    if ahead.high < _fixed(card)[1]:
+        return f"An adaptive depth does not help: {differs}."
+    more = _more(ahead, 0.0, len(card["seeds"]["test"]))
+    return f"These episodes do not tell whether an adaptive depth helps: {differs}; {more} would."
+
+
+def _adaptive(card: Card) -> tuple[str, Interval, bool]:
+    """The rule that is best on validation episodes, its difference to the best fixed depth, and whether it helps: it is
+    better, or certain to be no worse by more than the margin with fewer queries than the depth to execute."""
+    rule, own = best_on_validation(card, fixed=False), {each["name"]: each for each in card["summary"]}
+    if not rule:
+        return rule, Interval(0.0, 0.0, 0.0), False
+    ahead, (_, margin, depth) = _read(own[rule]["minus_best_fixed"]), _fixed(card)
+    fewer = own[rule]["queries"][0] < own[f"fixed-{depth}"]["queries"][0]
+    return rule, ahead, ahead.low > 0 or (ahead.low > -margin and fewer)
+
+
+def _more(difference: Interval, margin: float, episodes: int) -> str:
+    """How many episodes would tell a difference from minus the margin, should its mean stay; in two digits."""
+    apart = difference.mean + margin
+    half = difference.mean - difference.low if apart > 0 else difference.high - difference.mean
+    needed = episodes * (half / apart) ** 2 if abs(apart) > half / 100 else np.inf  # also of one episode, without ends
+    return f"some {float(f'{needed:.1e}'):,.0f}" if needed < np.inf else "many more"
 
 
 def recommended(card: Card) -> str:
-    """The row to use: a rule that is significantly better than the best fixed depth, or else the deepest fixed depth
-    that is certain to be no worse by more than the margin."""
-    name = best_on_validation(card, fixed=False)
-    ahead = any(each["name"] == name and _read(each["minus_best_fixed"]).low > 0 for each in card["summary"])
-    return name if ahead else f"fixed-{_fixed(card)[2]}"
+    """The row to use: the best rule where an adaptive depth helps, or else the fixed depth to execute."""
+    rule, _, helps = _adaptive(card)
+    return rule if helps else f"fixed-{_fixed(card)[2]}"
 
 
 def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:

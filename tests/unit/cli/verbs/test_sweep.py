@@ -43,7 +43,7 @@ def test_a_sweep_prints_its_table_and_draws_its_figure(tmp_path: Path, capsys: p
     assert said == (tmp_path / "table.md").read_text()
     assert "| fixed-2" in said
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"card.json", "episodes.jsonl", "figure.svg", "sweep.json", "table.md"}
+    assert names == {"card.json", "episodes.jsonl", "figure.png", "figure.svg", "sweep.json", "table.md"}
     assert command_line.main([*words(tmp_path), "--env-kwargs", '{"allowed": 5}', "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "card.json").read_text())["summary"]
     assert command_line.main(words(tmp_path)) == 2

@@ -63,6 +63,14 @@ def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None
     assert cards.chosen([rows[0], fixed(5, [0, 0], [0, 0], "a")], "success", 0.1)["a"]["depth"] == 5
 
 
+def test_rules_are_chosen_as_if_the_queries_of_depth_1_cost_the_margin() -> None:
+    rows = [fixed(1, [1, 0], [40, 60]), fixed(2, [1, 0], [20, 30])]
+    assert cards.choice_price(rows, "success", 0.0) == 0.05 / 50
+    assert cards.choice_price(rows, "success", 0.2) == 0.2
+    rows[0]["outcomes"]["total"], rows[1]["outcomes"]["total"] = [-1.0, -3.0], [4.0, 12.0]
+    assert cards.choice_price(rows, "return", 0.0) == 0.05 * 10 / 50
+
+
 def judged(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> dict[str, Any]:
     """A card with these differences to the best fixed depth."""
     names = {depth: f"fixed-{depth}" for depth in differences}
@@ -86,13 +94,17 @@ EXECUTE = (
     "Execute 4 of 16 actions: no worse than the best fixed depth, 2, by more than 5 points, with 10.0 queries an "
     "episode instead of 20.0; depth 8 differs by -30.0 (-40.0 .. -20.0)"
 )
+UNTOLD = (
+    "These episodes do not tell whether an adaptive depth helps: agreement differs by 10.0 (-20.0 .. 40.0), with 9.0 "
+    "queries; some 81 would."
+)
 PICKED = (
     "Validation picked 2 of 16 as the best fixed depth, but on the test episodes 4 is better by 10.0 (2.0 .. 18.0): 2 "
     "validation episodes are too few to choose by, more (--validation) would tell."
 )
 OPEN = (
     "The best fixed depth is 7 of 16; these episodes do not tell whether depths 8, 9 are worse by more than 5 points: "
-    "more (--episodes) would; depth 10 differs by -50.0 (-70.0 .. -30.0)."
+    "some 11 (--episodes) would; depth 10 differs by -50.0 (-70.0 .. -30.0)."
 )
 
 
@@ -105,7 +117,28 @@ OPEN = (
             LEVEL,
             2,
             {"agreement": ([0.1, 0.05, 0.15], 1), "repetition": ([0.2, 0.1, 0.3], 0)},
-            f"{EXECUTE}; agreement is better by 10.0 (5.0 .. 15.0).",
+            f"{EXECUTE}. An adaptive depth helps: agreement differs by 10.0 (5.0 .. 15.0), with 9.0 queries.",
+        ),
+        (  # no worse, and 9 queries instead of 10
+            "success",
+            LEVEL,
+            2,
+            {"agreement": ([-0.01, -0.04, 0.02], 1)},
+            f"{EXECUTE}. An adaptive depth helps: agreement differs by -1.0 (-4.0 .. 2.0), with 9.0 queries.",
+        ),
+        (
+            "success",
+            LEVEL,
+            2,
+            {"agreement": ([-0.09, -0.15, -0.03], 1)},
+            f"{EXECUTE}. An adaptive depth does not help: agreement differs by -9.0 (-15.0 .. -3.0), with 9.0 queries.",
+        ),
+        (
+            "success",
+            LEVEL,
+            2,
+            {"agreement": ([0.1, -0.2, 0.4], 1)},
+            f"{EXECUTE}. {UNTOLD}",
         ),
         ("success", {2: LEVEL[2], 4: [0.1, 0.02, 0.18]}, 2, {}, PICKED),
         ("success", FEW, 7, {}, OPEN),
@@ -152,7 +185,7 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
     plans = joined([_with_tail(chunk[i : i + 20], rng) for i in (0, 20)])
     found, left_out = candidates(plans, (1, 2, 3, 4, 5), 4)
     swept = {"disagreement", "agreement", "consecutive", "repetition"}
-    assert set(found) >= {*swept, "entropy-jump", "confidence-entropy"}
+    assert set(found) >= {*swept, "entropy-jump", "confidence-entropy", "low-speed"}
     assert set(left_out) == {"confidence-product", "confidence-least", "first-event"}
     for name in swept:
         means = [rule_of(each).choose(plans).mean() for each in found[name]]
