@@ -53,8 +53,8 @@ class AdaptiveBroker:
             plans = Plans(_plan(result, self._key)[None])
             self._queue.fill(plans)
             self._result, self._length, self._place = result, plans.horizon, 0
-        self._queue.pop()
         step: Arrays = _sliced(self._result, self._place, self._length)
+        step[self._key] = self._queue.pop()[0]
         self._place += 1
         return step
 

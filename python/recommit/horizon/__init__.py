@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, LowSpeed, Repetition
+from recommit.horizon.combining import BackwardCoherence, TemporalEnsemble
 from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
 from recommit.horizon.plans import Plans, Tail
 from recommit.horizon.queue import Decision, Queue
@@ -12,6 +13,7 @@ from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
 
 __all__ = [
     "Agreement",
+    "BackwardCoherence",
     "Confidence",
     "Consecutive",
     "Decision",
@@ -25,6 +27,7 @@ __all__ = [
     "Repetition",
     "Rule",
     "Tail",
+    "TemporalEnsemble",
     "ThresholdRule",
     "WithMemory",
     "load",

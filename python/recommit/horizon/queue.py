@@ -104,8 +104,12 @@ class Queue:
         if plans.previous is None:
             plans = replace(plans, previous=self._tails(where, self._plans))
         ahead = plans.part(np.arange(len(plans)), slice(stale, None), previous=plans.previous) if stale else plans
-        depths = self.rule.choose(ahead, where) if isinstance(self.rule, WithMemory) else self.rule.choose(ahead)
-        self._plans[where] = plans.actions
+        if isinstance(self.rule, WithMemory):
+            depths = self.rule.choose(ahead, where)
+        else:
+            ahead = self.rule.revise(ahead)
+            depths = self.rule.choose(ahead)
+        self._plans[where, stale:] = ahead.actions
         self._depth[where], self._place[where] = stale + depths, stale
         if self._record:
             self._log(where, depths)
@@ -140,7 +144,7 @@ class Queue:
         """What the ``last`` plans hold beyond the actions taken; nothing where there was none."""
         horizon, begin = last.shape[1], self._place[rows]
         places = np.minimum(np.arange(horizon) + begin[:, None], horizon - 1)
-        return Tail(last[rows[:, None], places], np.where(begin > 0, horizon - begin, 0))
+        return Tail(last[rows[:, None], places], np.where(begin > 0, horizon - begin, 0), self.k[rows])
 
     def _log(self, rows: Rows, depths: Depths) -> None:
         columns = (rows, self._episode[rows], self.t[rows], self.k[rows], depths)

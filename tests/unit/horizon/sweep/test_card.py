@@ -185,7 +185,14 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
     plans = joined([_with_tail(chunk[i : i + 20], rng) for i in (0, 20)])
     found, left_out = candidates(plans, (1, 2, 3, 4, 5), 4)
     swept = {"disagreement", "agreement", "consecutive", "repetition"}
-    assert set(found) >= {*swept, "entropy-jump", "confidence-entropy", "low-speed"}
+    assert set(found) >= {
+        *swept,
+        "entropy-jump",
+        "confidence-entropy",
+        "low-speed",
+        "temporal-ensemble",
+        "backward-coherence",
+    }
     assert set(left_out) == {"confidence-product", "confidence-least", "first-event"}
     for name in swept:
         means = [rule_of(each).choose(plans).mean() for each in found[name]]
@@ -195,7 +202,7 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
 
 
 def _with_tail(chunk: Any, rng: Any) -> Any:
-    tail = Tail(chunk + rng.normal(size=chunk.shape) / 10, np.full(len(chunk), 4))
+    tail = Tail(chunk + rng.normal(size=chunk.shape) / 10, np.full(len(chunk), 4), np.full(len(chunk), 3))
     return Plans(chunk, samples=chunk[:, None] + rng.normal(size=(len(chunk), 4, 5, 2)), previous=tail)
 
 
