@@ -32,7 +32,11 @@ MOST = 1 << 28
 #: A name or a version of a package, such as torch and 2.11.0+cpu.
 _WELL_FORMED = re.compile(r"[A-Za-z0-9][\w.+!-]{0,63}").fullmatch
 #: What an episode comes to.
-OUTCOMES: verified.Fields = {"success": (bool, type(None)), "total": verified.NUMBER, "ticks": int, "queries": int}
+OUTCOMES: verified.Fields = {
+    "success": (bool, type(None)),
+    "total": verified.NUMBER,
+    **dict.fromkeys(("ticks", "queries", "stale"), int),
+}
 _ROW = {"name": str, "rule": {"rule": str}, "outcomes": {name: [kind] for name, kind in OUTCOMES.items()}}
 _FIELDS = {
     "schema": str,
@@ -136,6 +140,9 @@ def summary(card: Card) -> list[dict[str, Any]]:
                 "queries": [*table.bounds(intervals.mean(queries))],
                 "queries_of_successes": float(won.mean()) if len(won) else None,
                 "ticks": float(np.mean(outcomes["ticks"])),
+                "stale_action_ratio": float(
+                    np.sum(outcomes["stale"]) / np.sum(outcomes["ticks"])
+                ),  # as vla-eval has it
                 "minus_best_fixed": [*table.bounds(less)],
             }
         )
@@ -196,10 +203,11 @@ def _check(path: Path, card: Card) -> None:
             played, what = row["outcomes"], f"{path}: {name}, {row['name']}"
             if any(len(played[field]) != len(card["seeds"][split]) for field in OUTCOMES):
                 raise errors.Damaged(f"{what}: expected an episode for each seed")
-            for ticks, queries in zip(played["ticks"], played["queries"], strict=True):
-                if not 1 <= queries <= ticks <= most:
+            for ticks, queries, stale in zip(*(played[field] for field in ("ticks", "queries", "stale")), strict=True):
+                if not (1 <= queries <= ticks <= most and 0 <= stale <= ticks):
                     raise errors.Damaged(
-                        f"{what}: expected 1 <= queries <= ticks <= {most}, got {queries} queries in {ticks} ticks"
+                        f"{what}: expected 1 <= queries <= ticks <= {most} and 0 <= stale <= ticks, got {queries} "
+                        f"queries and {stale} stale in {ticks} ticks"
                     )
     try:
         price = choice_price(card["validation"], card["score"], card["settings"]["price"])

@@ -63,6 +63,8 @@ class SweepOptions:
             0, numbers of rules are chosen as if the queries of fixed depth 1 cost the margin, 5 points.
         batch: Episodes side by side, which the policy gets as one batch; a vector of environments has its own number.
         jobs: Processes, with one thread each. The card does not depend on it.
+        wandb: Send the figures to this project of Weights & Biases, a fixed depth as the step.
+        trackio: Write them for trackio, by this project.
     """
 
     env: str = ""
@@ -85,6 +87,8 @@ class SweepOptions:
     price: float = 0.0
     batch: int = 1
     jobs: int = 1
+    wandb: str = ""
+    trackio: str = ""
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():

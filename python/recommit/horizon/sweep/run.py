@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MARK, LOG, TABLE, FIGURES = "sweep.json", "episodes.jsonl", "table.md", ("figure.svg", "figure.png")
 #: Options that do not change a card, or stand elsewhere in it.
-ELSEWHERE = ("out", "jobs", "env", "policy", "lerobot", "files")
+ELSEWHERE = ("out", "jobs", "env", "policy", "lerobot", "files", "wandb", "trackio")
 
 
 def run(

@@ -31,12 +31,16 @@ def text(card: Card, milliseconds: float | None = None) -> str:
         "queries": lambda each: number(each["queries"][0]),
         "of successes": lambda each: number(each["queries_of_successes"]).replace("-", ""),
         "ticks": lambda each: number(each["ticks"]),
+        "stale, %": lambda each: number(each["stale_action_ratio"], 1, 100),
         "minus best fixed" + (", priced" if card["settings"]["price"] else ""): lambda each: (
             "" if each["name"] == reference else _interval(each["minus_best_fixed"], digits, scale)
         ),
     }
-    if not success:
-        del columns["of successes"]
+    for name in (
+        *(["of successes"] if not success else []),
+        *(["stale, %"] if not card["settings"]["latency"] else []),
+    ):
+        del columns[name]
     parts = [Grid.by(columns, card["summary"]).markdown(), "", in_short(card), "", *notes(card)]
     if milliseconds is not None:
         parts.append(f"A query took {milliseconds:.3g} ms of one thread here, as measured; the card does not have it.")

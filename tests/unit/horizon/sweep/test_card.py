@@ -35,7 +35,7 @@ def card(options: SweepOptions) -> dict[str, Any]:
 
 def row(name: str, rule: dict[str, Any], won: list[Any], queries: list[int]) -> dict[str, Any]:
     many = len(won)
-    outcomes = {"success": won, "total": [0.0] * many, "ticks": [90] * many, "queries": queries}
+    outcomes = {"success": won, "total": [0.0] * many, "ticks": [90] * many, "queries": queries, "stale": [0] * many}
     return {"name": name, "rule": rule, "outcomes": outcomes}
 
 
