@@ -107,6 +107,9 @@ def _show(folder: Path, beside: bool) -> None:
     seen = [Path(recommit.__file__).parents[1]]
     if beside:
         seen += [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    else:  # the compiled part of an editable install is not beside its sources
+        for each in Path(sysconfig.get_path("purelib")).glob("*recommit*"):
+            (_site(folder) / each.name).symlink_to(each)
     lines = [f"import site; site.addsitedir({str(each)!r})" for each in seen]  # which finds an editable install too
     (_site(folder) / "seen.pth").write_text("\n".join(lines))
 
