@@ -47,8 +47,8 @@ class Adaptive(PredictModelServer):
         """The result with as much of its chunk as the rule says."""
         actions, queue = np.asarray(result["actions"], np.float32), self.queues[ctx.session_id]
         chunk = np.atleast_2d(actions)[: self.server.chunk_size]
-        depth = queue.fill(Plans(chunk[None]))[0]
-        return {**result, "actions": np.concatenate([queue.pop() for _ in range(depth)])}  # asked again behind them
+        depth = queue.fill(Plans(chunk[None]))[0]  # the next question comes when so many were executed
+        return {**result, "actions": np.concatenate([queue.pop() for _ in range(depth)])}
 
     async def on_serve_start(self, tg: Any) -> None:
         await self.server.on_serve_start(tg)
