@@ -247,10 +247,10 @@ def first_pass() -> list[Run]:
 
 
 def second_pass() -> list[Run]:
-    """All variants and five seeds of the cells that stay; then ``loose`` for five times as long."""
+    """All variants and five seeds of the cells that stay, and ``loose`` for five times as long before the last seed."""
     runs = [Run(*cell, variant, seed) for seed, cell, variant in product(range(5), KEPT, VARIANTS)]
-    runs += [Run(puzzle, "end", "branch", "long", variant, 0) for puzzle, variant in product(PUZZLES, VARIANTS[:3])]
-    return [run for run in runs if run not in first_pass()]
+    long = [Run(puzzle, "end", "branch", "long", variant, 0) for puzzle, variant in product(PUZZLES, VARIANTS[:3])]
+    return [run for run in sorted((*runs, *long), key=lambda run: run.seed == 4) if run not in first_pass()]
 
 
 def read() -> list[dict[str, Any]]:
