@@ -2,6 +2,7 @@
 docs/robots.md, and their frontiers into docs/assets.
 
     python -m bench.robots.page robots        # from the folder of bench.robots.campaign
+    python -m bench.robots.page --learners DIR    # from the folder of bench.robots.learners
     python -m bench.robots.page               # the tables again, from what is kept
     python -m bench.robots.page --check       # writes nothing; exits with 1 if a table is not that of its figures
 
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench.pages import blocks
-from bench.robots.records import Played, keep, kinds, last_number, utility
+from bench.robots.learners import NAMES
+from bench.robots.records import Played, keep, keep_learners, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
 from recommit.report import plotting
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
+LEARNERS = KEPT / "learners"
 ASSETS, CSV = PAGE.parent / "assets", PAGE.parent / "results"
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
@@ -137,6 +140,36 @@ def paid(row: dict[str, Any]) -> str:
 def between(interval: dict[str, Any] | None, digits: int = 3, scale: float = 1.0, *, sign: bool = True) -> str:
     """A mean and its interval."""
     return "" if interval is None else spread(Interval.of(interval), digits, scale, sign=sign)
+
+
+def learned(condition: str, *, guarded: bool = True) -> dict[str, Any]:
+    """By task: rows of the learners beside those of the campaign, whose policies are of the same recipe, seeds and
+    episodes. ``guarded``: a learner that was no better than the constant on validation episodes keeps to it."""
+    by_task: dict[str, Any] = {}
+    for path in sorted(LEARNERS.glob(f"*-{condition}.json")):
+        played, other = Played.read(path), Played.read(KEPT / path.name)
+        rows = {"constant": played.rows[played.constant]}
+        for name in NAMES:
+            keeps = guarded and played.values[name] <= played.values[played.constant]
+            rows[name] = rows["constant"] if keeps else played.rows[name]
+        rows |= {"head": other.rows[other.head], "its constant": other.rows[other.constant]}
+        for name, each in rows.items():
+            by_task.setdefault(played.task, {}).setdefault(name, []).append(each)
+    return by_task
+
+
+def learners(_: Figures, condition: str, *, guarded: bool = True) -> Grid:
+    """Heads that learn from episodes alone against the best constant, and the head of branches against them."""
+    lines = []
+    pairs = [(name, "constant") for name in NAMES] + [("head", "its constant"), *(("head", name) for name in NAMES)]
+    for task, rows in learned(condition, guarded=guarded).items():
+        worth = {name: utility(np.concatenate(parts)) for name, parts in rows.items()}
+        own = [paid(summary(rows[name])) for name in ("constant", *NAMES, "head")]
+        apart = [between(intervals.mean(worth[one] - worth[other]).values()) for one, other in pairs]
+        lines.append([f"{task} ({len(rows['constant'])})", *own, *apart])
+    words = {"dehp": "DEHP", "q": "Q head"}
+    head = ["task (policies)", "best constant", *(words[name] for name in NAMES), "head"]
+    return Grid.of([*head, *(f"{words.get(one, one)} - {words.get(other, other)}" for one, other in pairs)], lines)
 
 
 def constants(figures: Figures, condition: str) -> Grid:
@@ -328,6 +361,8 @@ TABLES: dict[str, Callable[[Figures, str], str | Grid]] = {
     "utilities": utilities,
     "states": states,
     "bumps": bumps,
+    "learners": learners,
+    "alone": lambda figures, condition: learners(figures, condition, guarded=False),
 }
 
 
@@ -399,9 +434,12 @@ def frontiers(tasks: dict[str, Any]) -> Figure:
 def main() -> int:
     parser = blocks.parser(__doc__)
     parser.add_argument("out", type=Path, nargs="?", help="the folder of a campaign")
+    parser.add_argument("--learners", type=Path, help="the folder of bench.robots.learners")
     options = parser.parse_args()
     if options.out:
         keep(options.out, KEPT)
+    if options.learners:
+        keep_learners(options.learners, LEARNERS)
     figures = collect(KEPT)
     for name, tasks in figures["conditions"].items() if not options.check else ():
         if tasks:

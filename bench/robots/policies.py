@@ -54,6 +54,33 @@ class Nets:
         return cls([(arrays[f"{name}-{i}-w"], arrays[f"{name}-{i}-b"]) for i in range(count)])
 
 
+def network(sizes: tuple[int, ...], generator: Any, members: int = 1) -> list[tuple[Any, Any]]:
+    """Weights and biases in torch, as ``Nets`` has them."""
+    import torch
+
+    layers = []
+    for wide, narrow in pairwise(sizes):
+        scale = (2.0 / wide) ** 0.5
+        weight = torch.randn(members, wide, narrow, generator=generator) * scale
+        layers.append((weight.requires_grad_(), torch.zeros(members, 1, narrow, requires_grad=True)))
+    return layers
+
+
+def through(layers: list[tuple[Any, Any]], rows: Any) -> Any:
+    """[members, N, in] -> [members, N, out] in torch."""
+    import torch
+
+    for number, (weight, bias) in enumerate(layers):
+        rows = torch.baddbmm(bias, rows, weight)
+        rows = rows if number + 1 == len(layers) else rows.relu()
+    return rows
+
+
+def detached(layers: list[tuple[Any, Any]]) -> Nets:
+    """In numpy."""
+    return Nets([tuple(each.detach().numpy().copy() for each in pair) for pair in layers])
+
+
 def fit(
     inputs: Floats,
     loss: Any,
@@ -71,26 +98,18 @@ def fit(
 
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(seed)
-    sizes = (inputs.shape[1], width, width, outputs)
-    layers = []
-    for wide, narrow in pairwise(sizes):
-        scale = (2.0 / wide) ** 0.5
-        weight = torch.randn(members, wide, narrow, generator=generator) * scale
-        layers.append((weight.requires_grad_(), torch.zeros(members, 1, narrow, requires_grad=True)))
+    layers = network((inputs.shape[1], width, width, outputs), generator, members)
     optimiser = torch.optim.AdamW([each for pair in layers for each in pair], lr=rate, weight_decay=decay)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     data = torch.from_numpy(inputs)
     for _ in range(steps):
         rows = torch.randint(len(data), (members, 256), generator=generator)
-        out = data[rows]
-        for number, (weight, bias) in enumerate(layers):
-            out = torch.baddbmm(bias, out, weight)
-            out = out if number + 1 == len(layers) else out.relu()
+        out = through(layers, data[rows])
         optimiser.zero_grad()
         loss(out, rows).backward()
         optimiser.step()
         schedule.step()
-    return Nets([tuple(each.detach().numpy() for each in pair) for pair in layers])
+    return detached(layers)
 
 
 @dataclass(frozen=True, eq=False)
