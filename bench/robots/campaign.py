@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import json
 import time
 from collections.abc import Callable
@@ -110,13 +109,6 @@ def text(value: Any) -> bytes:
     return (json.dumps(value) + "\n").encode()
 
 
-def arrays(**values: Any) -> bytes:
-    """Arrays in one file."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **values)
-    return buffer.getvalue()
-
-
 @dataclass
 class Bench:
     """The pieces of one job, in order."""
@@ -200,7 +192,7 @@ class Bench:
             episodes = self.numbers("branches", 10_000)[first + begin : first + min(begin + PIECE, self.plan.branched)]
             piece(
                 self.folder / f"branches-{number}-{begin // PIECE}.npz",
-                lambda episodes=episodes: arrays(**self.branched(self.behaviour(number), episodes, base)),
+                lambda episodes=episodes: policies.arrays(**self.branched(self.behaviour(number), episodes, base)),
             )
 
     def branched(self, behave: Any, episodes: Any, base: int, others: Any = ()) -> dict[str, Any]:
@@ -231,9 +223,8 @@ class Bench:
             parts = []
             for path in sorted(self.folder.glob("branches-*.npz")):
                 if int(path.stem.split("-")[1]) <= number:
-                    with np.load(path, allow_pickle=False) as kept:
-                        parts.append({name: kept[name] for name in ("rows", "success", "queries")})
-            data = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+                    parts.append(policies.loaded(path))
+            data = {name: np.concatenate([part[name] for part in parts]) for name in ("rows", "success", "queries")}
             return heads.learn(**data, base=base, seed=number, steps=self.plan.head_steps).bytes()
 
         path = self.folder / f"head-{number}.npz"
@@ -260,7 +251,7 @@ class Bench:
         def make() -> bytes:
             columns = self.branched(behave, episodes, base, rows.values())
             kept = {name: columns[name] for name in ("episode", "chosen", "success", "queries")}
-            return arrays(**kept, names=np.array(list(rows)))
+            return policies.arrays(**kept, names=np.array(list(rows)))
 
         piece(self.folder / "visited.npz", make)
 

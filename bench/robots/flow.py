@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench.robots import campaign
-from bench.robots.policies import Nets, demonstrations, fit
+from bench.robots.policies import Nets, arrays, demonstrations, fit, loaded, normal, spread
 from bench.robots.tasks import TICKS, Arm, H, starts
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Flow:
 
     def seen(self, observations: Any) -> Floats:
         """[N, 39] as the networks read them."""
-        return np.clip((np.atleast_2d(observations) - self.mean) / self.scale, -5, 5).astype(np.float32)
+        return normal(np.atleast_2d(observations), self.mean, self.scale)
 
     def plans(
         self, observations: Any, noise: Floats, old: Floats | None = None, wanted: Floats | None = None
@@ -112,8 +112,7 @@ def train() -> bytes:
     places = [(i, t) for i, (seen, _) in enumerate(shown) for t in range(len(seen) - H)]
     observed = np.array([shown[i][0][t] for i, t in places])
     chunks = np.array([shown[i][1][t : t + H] for i, t in places])
-    mean, scale = observed.mean(axis=0).astype(np.float32), observed.std(axis=0).astype(np.float32)
-    flow = Flow(mean, np.where(scale < 1e-4, np.float32(1), scale), Nets([]), Nets([]))
+    flow = Flow(*spread(observed), Nets([]), Nets([]))
     draw, again = np.random.default_rng(SEED), np.tile(np.arange(len(places)), COPIES)
     clean = chunks.reshape(len(chunks), -1)[again]
     times = draw.random(len(again))
@@ -131,7 +130,7 @@ def train() -> bytes:
     loss = lambda out, rows: (out - missing[rows]).square().mean()
     correction = fit(rows, loss, 4, SEED + 1, STEPS, members=1)
     nets = {**flow.denoiser.arrays("denoiser"), **correction.arrays("correction")}
-    return campaign.arrays(mean=flow.mean, scale=flow.scale, **nets)
+    return arrays(mean=flow.mean, scale=flow.scale, **nets)
 
 
 def play(arm: Any, flow: Flow, method: str, delay: int, numbers: Any) -> list[list[int]]:
@@ -163,8 +162,7 @@ def main() -> None:
     out = parser.parse_args().out
     campaign.keep_code(out)
     campaign.piece(out / "policy.npz", train)
-    with np.load(out / "policy.npz", allow_pickle=False) as kept:
-        each = dict(kept)
+    each = loaded(out / "policy.npz")
     flow = Flow(each["mean"], each["scale"], Nets.kept(each, "denoiser"), Nets.kept(each, "correction"))
     arm = Arm(TASK, "still")
     for delay in DELAYS:

@@ -7,12 +7,11 @@ world model was off since the last observation. A depth is preferred to the base
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench.robots.policies import MEMBERS, SEEN, Nets, Policy, fit
+from bench.robots.policies import MEMBERS, SEEN, Nets, Policy, arrays, fit, loaded, normal, spread
 from bench.robots.tasks import DEPTHS, PRICE, TICKS, Arm, H
 
 from recommit import horizon
@@ -79,7 +78,7 @@ class Head:
 
     def advantages(self, rows: Floats) -> Floats:
         """[members, N, depths]"""
-        inputs = np.clip((rows - self.mean) / self.scale, -5, 5).astype(np.float32)
+        inputs = normal(rows, self.mean, self.scale)
         return self.nets(np.broadcast_to(inputs, (MEMBERS, *inputs.shape)))
 
     def depths(self, rows: Floats, doubt: float) -> NDArray[np.int64]:
@@ -92,16 +91,13 @@ class Head:
 
     def bytes(self) -> bytes:
         """To be kept."""
-        buffer = io.BytesIO()
-        np.savez(buffer, mean=self.mean, scale=self.scale, base=self.base, **self.nets.arrays("nets"))
-        return buffer.getvalue()
+        return arrays(mean=self.mean, scale=self.scale, base=self.base, **self.nets.arrays("nets"))
 
     @classmethod
     def read(cls, path: Any) -> Head:
         """From a file."""
-        with np.load(path, allow_pickle=False) as kept:
-            arrays = dict(kept)
-        return cls(arrays["mean"], arrays["scale"], Nets.kept(arrays, "nets"), int(arrays["base"]))
+        kept = loaded(path)
+        return cls(kept["mean"], kept["scale"], Nets.kept(kept, "nets"), int(kept["base"]))
 
 
 def learn(rows: Floats, success: Any, queries: Any, base: int, seed: int, steps: int) -> Head:
@@ -110,11 +106,10 @@ def learn(rows: Floats, success: Any, queries: Any, base: int, seed: int, steps:
 
     values = success - PRICE * queries
     wanted = torch.from_numpy((values - values[:, [DEPTHS.index(base)]]).astype(np.float32))
-    mean, scale = rows.mean(axis=0), rows.std(axis=0)
-    head = Head(mean, np.where(scale < 1e-4, 1.0, scale).astype(np.float32), Nets([]), base)
-    inputs = np.clip((rows - mean) / head.scale, -5, 5).astype(np.float32)
+    mean, scale = spread(rows)
     loss = lambda out, picked: (out - wanted[picked]).square().mean()
-    return Head(mean, head.scale, fit(inputs, loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05), base)
+    nets = fit(normal(rows, mean, scale), loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05)
+    return Head(mean, scale, nets, base)
 
 
 @dataclass(frozen=True)

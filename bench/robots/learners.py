@@ -8,8 +8,8 @@ Both read the observation and the whole chunk of a frozen policy, and choose amo
 * ``dehp``: PPO over commitments, as dynamic execution horizon prediction has it (arXiv 2606.11408, of whose method its
   abstract and project page were read): a categorical head, the return of the task alone. The network, the batches and
   all other numbers are ours.
-* ``q``: Q-learning over commitments: a value of each depth, regressed on what the commitment earned and the best value
-  where it ended.
+* ``q``: a value of each depth, regressed on what episodes earned from there on. Bootstrapped, with the best value where
+  the commitment ended, it overestimated shallow depths: ``docs/robots.md`` has what that came to.
 
 What they earn is the campaign's utility: 1 for success, less the price of every query. A commitment of n ticks, those
 of its latency too, discounts what follows by ``GAMMA ** n``.
@@ -42,11 +42,11 @@ NAMES = ("dehp", "q")
 GAMMA, WIDTH = 0.999, 128
 #: Of PPO: the mix of returns, the clip, the weight of the entropy, passes over a batch, and the episodes of one.
 LAMBDA, CLIP, ENTROPY, PASSES, BATCH = 0.95, 0.2, 0.01, 6, 40
-#: Of Q-learning: rounds of episodes, steps after each, how fast the slow copy follows, and draws among its depths.
-ROUNDS, STEPS, FOLLOW, RANDOM = 4, 1500, 0.01, 0.2
+#: Of the values: rounds of episodes, steps after each, and the share of depths that are drawn among all.
+ROUNDS, STEPS, RANDOM = 4, 800, 0.2
 #: Episodes that each of them learns from.
 EPISODES = 800
-SETTINGS = campaign.Settings(("basketball", "shelf-place", "soccer"), conditions=("latency", "still"))
+SETTINGS = campaign.Settings(("basketball", "shelf-place", "soccer"))
 
 
 def read(arm: Arm, policy: Policy, plans: horizon.Plans) -> NDArray[np.float32]:
@@ -56,7 +56,7 @@ def read(arm: Arm, policy: Policy, plans: horizon.Plans) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Greedy(horizon.Rule):
-    """The depth of a network's largest output."""
+    """The depth of the largest output, of several networks on average."""
 
     arm: Arm
     policy: Policy
@@ -64,7 +64,13 @@ class Greedy(horizon.Rule):
 
     def propose(self, plans: horizon.Plans) -> NDArray[np.integer]:
         """One depth for the one plan."""
-        return np.array([DEPTHS[int(self.nets(read(self.arm, self.policy, plans)[None])[0, 0].argmax())]])
+        return np.array([DEPTHS[int(outputs(self.nets, read(self.arm, self.policy, plans)).argmax())]])
+
+
+def outputs(nets: Nets, row: NDArray[np.float32]) -> NDArray[np.float32]:
+    """[depths], the mean of the networks."""
+    result: NDArray[np.float32] = nets(np.broadcast_to(row, (len(nets.layers[0][0]), 1, len(row)))).mean(axis=0)[0]
+    return result
 
 
 def episodes(arm: Arm, policy: Policy, choose: Callable[[Any, Any], int], numbers: Any) -> Decisions:
@@ -147,39 +153,26 @@ def ppo(play: Callable[[Any, int], Decisions], batches: int, seed: int) -> Nets:
 
 def sampled(head: Nets | None, row: Any, draw: np.random.Generator) -> int:
     """A column from the head's distribution; without one all are alike."""
-    logits = np.zeros(len(DEPTHS)) if head is None else head(row[None])[0, 0]
+    logits = np.zeros(len(DEPTHS)) if head is None else outputs(head, row)
     odds = np.exp(logits - logits.max())
     return int(draw.choice(len(DEPTHS), p=odds / odds.sum()))
 
 
-def q_learning(data: Decisions, steps: int, seed: int) -> Nets:
-    """Values of every depth; the next depth is chosen by the network and valued by its slow copy."""
+def returns(data: Decisions) -> Floats:
+    """What every commitment and all that followed it in its episode earned."""
+    result: Floats = np.zeros(len(data["ends"]))
+    for i, discount in reversed(list(enumerate(discounts(data)))):
+        result[i] = data["rewards"][i] + (discount * result[i + 1] if discount else 0.0)
+    return result
+
+
+def q_head(data: Decisions, steps: int, seed: int) -> Nets:
+    """Values of every depth, regressed on returns; what was not executed has no part in the loss."""
     import torch
 
-    torch.set_num_threads(1)
-    generator = torch.Generator().manual_seed(seed)
-    rows, columns = torch.from_numpy(data["rows"]), torch.from_numpy(data["columns"])
-    after = torch.roll(rows, -1, 0)  # the row behind an episode's last is of another one, and is discounted to nothing
-    rewards, kept = (torch.from_numpy(each.astype(np.float32)) for each in (data["rewards"], discounts(data)))
-    nets = policies.network((rows.shape[1], WIDTH, WIDTH, len(DEPTHS)), generator)
-    every = [each for pair in nets for each in pair]
-    slow = [tuple(each.detach().clone() for each in pair) for pair in nets]
-    optimiser = torch.optim.Adam(every, lr=1e-3)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
-    for _ in range(steps):
-        part = torch.randint(len(rows), (256,), generator=generator)
-        with torch.no_grad():
-            best = policies.through(nets, after[None, part])[0].argmax(dim=1, keepdim=True)
-            ahead = policies.through(slow, after[None, part])[0].gather(1, best)[:, 0]
-            wanted = rewards[part] + kept[part] * ahead
-        own = policies.through(nets, rows[None, part])[0].gather(1, columns[part, None])[:, 0]
-        optimiser.zero_grad()
-        (own - wanted).square().mean().backward()
-        optimiser.step()
-        schedule.step()
-        for copy, each in zip((each for pair in slow for each in pair), every, strict=True):
-            copy.lerp_(each.detach(), FOLLOW)
-    return policies.detached(nets)
+    wanted, columns = torch.from_numpy(returns(data).astype(np.float32)), torch.from_numpy(data["columns"])
+    loss = lambda out, part: (out.gather(2, columns[part][..., None])[..., 0] - wanted[part]).square().mean()
+    return policies.fit(data["rows"], loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05)
 
 
 class Learners(campaign.Bench):
@@ -206,9 +199,8 @@ class Learners(campaign.Bench):
     def trained(self, name: str, learn: Callable[[], Nets]) -> Greedy:
         """A network that is kept, at work on this arm."""
         path = self.folder / f"{name}.npz"
-        campaign.piece(path, lambda: campaign.arrays(**learn().arrays("nets")))
-        with np.load(path, allow_pickle=False) as kept:
-            return Greedy(self.arm, self.policy, Nets.kept(dict(kept), "nets"))
+        campaign.piece(path, lambda: policies.arrays(**learn().arrays("nets")))
+        return Greedy(self.arm, self.policy, Nets.kept(policies.loaded(path), "nets"))
 
     def dehp(self) -> Greedy:
         """PPO in batches of episodes."""
@@ -228,16 +220,15 @@ class Learners(campaign.Bench):
             choose = lambda row, draw, last=last: (
                 int(draw.integers(len(DEPTHS)))
                 if last is None or draw.random() < RANDOM
-                else int(last(row[None])[0, 0].argmax())
+                else int(outputs(last, row).argmax())
             )
             play = lambda choose=choose, part=part: episodes(self.arm, self.policy, choose, part)
-            campaign.piece(path, lambda play=play: campaign.arrays(**play()))
-            with np.load(path, allow_pickle=False) as kept:
-                data.append(dict(kept))
+            campaign.piece(path, lambda play=play: policies.arrays(**play()))
+            data.append(policies.loaded(path))
         return self.trained("q", lambda: self._fit(data))
 
     def _fit(self, data: Any) -> Nets:
-        return q_learning({name: np.concatenate([part[name] for part in data]) for name in data[0]}, STEPS, len(data))
+        return q_head({name: np.concatenate([part[name] for part in data]) for name in data[0]}, STEPS, len(data))
 
 
 def main() -> None:
@@ -245,7 +236,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--task", nargs="+", default=SETTINGS.tasks, choices=tasks.TASKS)
     parser.add_argument("--seed", nargs="+", type=int, default=range(SETTINGS.seeds))
-    parser.add_argument("--condition", nargs="+", default=SETTINGS.conditions, choices=campaign.EXACT)
+    parser.add_argument("--condition", nargs="+", default=campaign.EXACT, choices=campaign.EXACT)
     options = parser.parse_args()
     campaign.keep_code(options.out)
     for seed in options.seed:

@@ -2,7 +2,7 @@
 docs/robots.md, and their frontiers into docs/assets.
 
     python -m bench.robots.page robots        # from the folder of bench.robots.campaign
-    python -m bench.robots.page --learners DIR    # from the folder of bench.robots.learners
+    python -m bench.robots.page --learners DIR --flow DIR    # from those of bench.robots.learners and flow
     python -m bench.robots.page               # the tables again, from what is kept
     python -m bench.robots.page --check       # writes nothing; exits with 1 if a table is not that of its figures
 
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench.pages import blocks
+from bench.robots.flow import DELAYS, METHODS
 from bench.robots.learners import NAMES
 from bench.robots.records import Played, keep, keep_learners, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
-LEARNERS = KEPT / "learners"
+LEARNERS, FLOW = KEPT / "learners", KEPT / "flow.json"
 ASSETS, CSV = PAGE.parent / "assets", PAGE.parent / "results"
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
@@ -142,15 +143,15 @@ def between(interval: dict[str, Any] | None, digits: int = 3, scale: float = 1.0
     return "" if interval is None else spread(Interval.of(interval), digits, scale, sign=sign)
 
 
-def learned(condition: str, *, guarded: bool = True) -> dict[str, Any]:
+def learned(condition: str) -> dict[str, Any]:
     """By task: rows of the learners beside those of the campaign, whose policies are of the same recipe, seeds and
-    episodes. ``guarded``: a learner that was no better than the constant on validation episodes keeps to it."""
+    episodes. A learner that was no better than the constant on validation episodes keeps to it."""
     by_task: dict[str, Any] = {}
     for path in sorted(LEARNERS.glob(f"*-{condition}.json")):
         played, other = Played.read(path), Played.read(KEPT / path.name)
         rows = {"constant": played.rows[played.constant]}
         for name in NAMES:
-            keeps = guarded and played.values[name] <= played.values[played.constant]
+            keeps = played.values[name] <= played.values[played.constant]
             rows[name] = rows["constant"] if keeps else played.rows[name]
         rows |= {"head": other.rows[other.head], "its constant": other.rows[other.constant]}
         for name, each in rows.items():
@@ -158,11 +159,11 @@ def learned(condition: str, *, guarded: bool = True) -> dict[str, Any]:
     return by_task
 
 
-def learners(_: Figures, condition: str, *, guarded: bool = True) -> Grid:
+def learners(_: Figures, condition: str) -> Grid:
     """Heads that learn from episodes alone against the best constant, and the head of branches against them."""
     lines = []
     pairs = [(name, "constant") for name in NAMES] + [("head", "its constant"), *(("head", name) for name in NAMES)]
-    for task, rows in learned(condition, guarded=guarded).items():
+    for task, rows in learned(condition).items():
         worth = {name: utility(np.concatenate(parts)) for name, parts in rows.items()}
         own = [paid(summary(rows[name])) for name in ("constant", *NAMES, "head")]
         apart = [between(intervals.mean(worth[one] - worth[other]).values()) for one, other in pairs]
@@ -170,6 +171,18 @@ def learners(_: Figures, condition: str, *, guarded: bool = True) -> Grid:
     words = {"dehp": "DEHP", "q": "Q head"}
     head = ["task (policies)", "best constant", *(words[name] for name in NAMES), "head"]
     return Grid.of([*head, *(f"{words.get(one, one)} - {words.get(other, other)}" for one, other in pairs)], lines)
+
+
+def flow(_: Figures, __: str) -> Grid:
+    """Success of what corrects delay, and how far it is from the plain switch."""
+    kept, lines = json.loads(FLOW.read_text()) if FLOW.exists() else {}, []
+    for delay in DELAYS:
+        if all(f"{name}-{delay}" in kept for name in METHODS):
+            solved = {name: np.array(kept[f"{name}-{delay}"], np.float64)[0] for name in METHODS}
+            lines.append([f"{delay}", *(f"{100 * each.mean():.0f}" for each in solved.values())])
+            apart = (intervals.difference(solved[name], solved[METHODS[0]]) for name in METHODS[1:])
+            lines[-1] += [between(each.values(), 0, 100.0) for each in apart]
+    return Grid.of(["delay, ticks", *METHODS, *(f"{name} - {METHODS[0]}, points" for name in METHODS[1:])], lines)
 
 
 def constants(figures: Figures, condition: str) -> Grid:
@@ -362,7 +375,7 @@ TABLES: dict[str, Callable[[Figures, str], str | Grid]] = {
     "states": states,
     "bumps": bumps,
     "learners": learners,
-    "alone": lambda figures, condition: learners(figures, condition, guarded=False),
+    "flow": flow,
 }
 
 
@@ -435,11 +448,15 @@ def main() -> int:
     parser = blocks.parser(__doc__)
     parser.add_argument("out", type=Path, nargs="?", help="the folder of a campaign")
     parser.add_argument("--learners", type=Path, help="the folder of bench.robots.learners")
+    parser.add_argument("--flow", type=Path, help="the folder of bench.robots.flow")
     options = parser.parse_args()
     if options.out:
         keep(options.out, KEPT)
     if options.learners:
         keep_learners(options.learners, LEARNERS)
+    if options.flow:
+        rows = {path.stem: np.array(json.loads(path.read_text())).T for path in sorted(options.flow.glob("*-*.json"))}
+        FLOW.write_text("{" + ",\n".join(f'"{name}": {each.tolist()}' for name, each in rows.items()) + "}\n")
     figures = collect(KEPT)
     for name, tasks in figures["conditions"].items() if not options.check else ():
         if tasks:

@@ -54,6 +54,30 @@ class Nets:
         return cls([(arrays[f"{name}-{i}-w"], arrays[f"{name}-{i}-b"]) for i in range(count)])
 
 
+def arrays(**values: Any) -> bytes:
+    """Arrays in one file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **values)
+    return buffer.getvalue()
+
+
+def loaded(path: Any) -> dict[str, Any]:
+    """The arrays of a file."""
+    with np.load(path, allow_pickle=False) as kept:
+        return dict(kept)
+
+
+def spread(rows: Any) -> tuple[Floats, Floats]:
+    """Means and standard deviations of columns; 1 for those that hardly vary."""
+    scale = rows.std(axis=0)
+    return rows.mean(axis=0).astype(np.float32), np.where(scale < 1e-4, 1.0, scale).astype(np.float32)
+
+
+def normal(rows: Any, mean: Floats, scale: Floats) -> Floats:
+    """Rows as networks read them."""
+    return np.clip((rows - mean) / scale, -5, 5).astype(np.float32)
+
+
 def network(sizes: tuple[int, ...], generator: Any, members: int = 1) -> list[tuple[Any, Any]]:
     """Weights and biases in torch, as ``Nets`` has them."""
     import torch
@@ -123,7 +147,7 @@ class Policy:
 
     def inputs(self, observations: Any) -> Floats:
         """[N, 39] as the networks read them."""
-        return np.clip((np.atleast_2d(observations) - self.mean) / self.scale, -5, 5).astype(np.float32)
+        return normal(np.atleast_2d(observations), self.mean, self.scale)
 
     def __call__(self, observation: Any) -> horizon.Plans:
         """The mean of the members, and each of them as a sample."""
@@ -140,16 +164,14 @@ class Policy:
 
     def bytes(self) -> bytes:
         """To be kept."""
-        buffer = io.BytesIO()
-        np.savez(buffer, mean=self.mean, scale=self.scale, **self.actors.arrays("actors"), **self.world.arrays("world"))
-        return buffer.getvalue()
+        nets = {**self.actors.arrays("actors"), **self.world.arrays("world")}
+        return arrays(mean=self.mean, scale=self.scale, **nets)
 
     @classmethod
     def read(cls, path: Any) -> Policy:
         """From a file."""
-        with np.load(path, allow_pickle=False) as kept:
-            arrays = dict(kept)
-        return cls(arrays["mean"], arrays["scale"], Nets.kept(arrays, "actors"), Nets.kept(arrays, "world"))
+        kept = loaded(path)
+        return cls(kept["mean"], kept["scale"], Nets.kept(kept, "actors"), Nets.kept(kept, "world"))
 
 
 def imagined(inputs: Floats, plans: Floats, depths: Any) -> Floats:
@@ -193,8 +215,7 @@ def train(task: str, seed: int, count: int, steps: int, ticks: int) -> Policy:
     places = [(i, t) for i, (seen, _) in enumerate(shown) for t in range(len(seen) - H)]
     observed = np.array([shown[i][0][t] for i, t in places])
     chunks = np.array([shown[i][1][t : t + H] for i, t in places])
-    mean, scale = observed.mean(axis=0), observed.std(axis=0)
-    policy = Policy(mean.astype(np.float32), np.where(scale < 1e-4, 1.0, scale).astype(np.float32), Nets([]), Nets([]))
+    policy = Policy(*spread(observed), Nets([]), Nets([]))
     wanted = torch.from_numpy(chunks.reshape(len(chunks), -1))
     inputs = policy.inputs(observed)
     actors = fit(inputs, lambda out, rows: (out - wanted[rows]).square().mean(), 4 * H, seed, steps)
