@@ -127,11 +127,7 @@ class Bench:
         for number in range(self.plan.rounds):
             self.branches(number, base)
             self.head(number, base)
-        for row, rule in self.rows(chosen).items():
-            piece(
-                self.folder / f"test-{row}.json",
-                lambda rule=rule: text({"episodes": self.play(rule, self.numbers("test", self.plan.test))}),
-            )
+        self.test(self.rows(chosen))
         if self.job.condition in EXACT:
             self.visited(chosen, base)
         self.oracles(base)
@@ -143,6 +139,12 @@ class Bench:
     def play(self, rule: Any, numbers: Any) -> Any:
         """Success, queries, actions and ticks of every episode."""
         return rules.play(self.arm, self.policy, rule, numbers).tolist()
+
+    def test(self, rows: dict[str, Any]) -> None:
+        """Test episodes of each row."""
+        numbers = self.numbers("test", self.plan.test)
+        for row, rule in rows.items():
+            piece(self.folder / f"test-{row}.json", lambda rule=rule: text({"episodes": self.play(rule, numbers)}))
 
     def validate(self, rule: Any) -> float:
         """The mean utility on validation episodes."""

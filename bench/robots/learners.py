@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Decisions = dict[str, NDArray[Any]]
 
-NAMES = ("dehp", "q")
 GAMMA, WIDTH = 0.999, 128
 #: Of PPO: the mix of returns, the clip, the weight of the entropy, passes over a batch, and the episodes of one.
 LAMBDA, CLIP, ENTROPY, PASSES, BATCH = 0.95, 0.2, 0.01, 6, 40
@@ -180,21 +179,18 @@ class Learners(campaign.Bench):
 
     def run(self) -> None:
         """Each learner, and its test episodes beside those of the best constant."""
-        path = self.folder / "constants.json"
-        fixed = list(rules.CONSTANTS.items())
-        campaign.piece(path, lambda: campaign.text({name: self.validate(rule) for name, rule in fixed}))
+        path, value = self.folder / "constants.json", lambda rows: {name: self.validate(rows[name]) for name in rows}
+        campaign.piece(path, lambda: campaign.text(value(rules.CONSTANTS)))
         values = json.loads(path.read_text())
         base = max(values, key=values.__getitem__)
-        rows = {base: rules.CONSTANTS[base], **{name: getattr(self, name)() for name in NAMES}}
-        for name, rule in rows.items():
-            test = lambda rule=rule: campaign.text({"episodes": self.play(rule, self.numbers("test", self.plan.test))})
-            campaign.piece(self.folder / f"test-{name}.json", test)
-        value = lambda: campaign.text({**values, **{name: self.validate(rows[name]) for name in NAMES}})
-        campaign.piece(self.folder / "validation.json", value)
+        learned = {"dehp": self.dehp(), "q": self.q()}
+        self.test({base: rules.CONSTANTS[base], **learned})
+        campaign.piece(self.folder / "validation.json", lambda: campaign.text({**values, **value(learned)}))
 
-    def learning(self, count: int) -> Any:
-        """Numbers of the episodes that learners play."""
-        return self.numbers("branches", 100_000)[60_000 : 60_000 + count]
+    def decisions(self, choose: Callable[[Any, Any], int], number: int, size: int) -> Decisions:
+        """Of the episodes of a batch or round."""
+        numbers = self.numbers("branches", 100_000)[60_000:][number * size : (number + 1) * size]
+        return episodes(self.arm, self.policy, choose, numbers)
 
     def trained(self, name: str, learn: Callable[[], Nets]) -> Greedy:
         """A network that is kept, at work on this arm."""
@@ -204,31 +200,25 @@ class Learners(campaign.Bench):
 
     def dehp(self) -> Greedy:
         """PPO in batches of episodes."""
-        numbers = self.learning(EPISODES)
-        part = lambda batch: numbers[batch * BATCH : (batch + 1) * BATCH]
-        play = lambda choose, batch: episodes(self.arm, self.policy, choose, part(batch))
+        play = lambda choose, batch: self.decisions(choose, batch, BATCH)
         return self.trained("dehp", lambda: ppo(play, EPISODES // BATCH, self.job.seed))
 
     def q(self) -> Greedy:
         """Random depths first, then the last values with some of them; each round learns from all decisions so far."""
-        size, data = EPISODES // ROUNDS, []
+        data: list[Decisions] = []
+        join = lambda: {name: np.concatenate([part[name] for part in data]) for name in data[0]}
+        learn = lambda: q_head(join(), STEPS, len(data))
         for number in range(ROUNDS):
-            path, last = self.folder / f"decisions-{number}.npz", None
-            if number:
-                last = self.trained(f"q-{number - 1}", lambda data=tuple(data): self._fit(data)).nets
-            part = self.learning(EPISODES)[number * size : (number + 1) * size]
+            last = self.trained(f"q-{number - 1}", learn).nets if number else None
             choose = lambda row, draw, last=last: (
                 int(draw.integers(len(DEPTHS)))
                 if last is None or draw.random() < RANDOM
                 else int(outputs(last, row).argmax())
             )
-            play = lambda choose=choose, part=part: episodes(self.arm, self.policy, choose, part)
-            campaign.piece(path, lambda play=play: policies.arrays(**play()))
+            path, played = self.folder / f"decisions-{number}.npz", (choose, number, EPISODES // ROUNDS)
+            campaign.piece(path, lambda played=played: policies.arrays(**self.decisions(*played)))
             data.append(policies.loaded(path))
-        return self.trained("q", lambda: self._fit(data))
-
-    def _fit(self, data: Any) -> Nets:
-        return q_head({name: np.concatenate([part[name] for part in data]) for name in data[0]}, STEPS, len(data))
+        return self.trained("q", learn)
 
 
 def main() -> None:

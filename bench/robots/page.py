@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bench.pages import blocks
 from bench.robots.flow import DELAYS, METHODS
-from bench.robots.learners import NAMES
 from bench.robots.records import Played, keep, keep_learners, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
@@ -44,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
 LEARNERS, FLOW = KEPT / "learners", KEPT / "flow.json"
 ASSETS, CSV = PAGE.parent / "assets", PAGE.parent / "results"
+WORDS = {"dehp": "DEHP", "q": "Q head"}
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
 #: Room below this is called none.
@@ -143,34 +143,25 @@ def between(interval: dict[str, Any] | None, digits: int = 3, scale: float = 1.0
     return "" if interval is None else spread(Interval.of(interval), digits, scale, sign=sign)
 
 
-def learned(condition: str) -> dict[str, Any]:
-    """By task: rows of the learners beside those of the campaign, whose policies are of the same recipe, seeds and
-    episodes. A learner that was no better than the constant on validation episodes keeps to it."""
-    by_task: dict[str, Any] = {}
+def learners(_: Figures, condition: str) -> Grid:
+    """Heads that learn from episodes alone, and the campaign's head on the same episodes, of policies of one recipe. A
+    learner that was no better than the constant on validation episodes keeps to it."""
+    by_task: dict[str, dict[str, list[Floats]]] = {}
     for path in sorted(LEARNERS.glob(f"*-{condition}.json")):
         played, other = Played.read(path), Played.read(KEPT / path.name)
-        rows = {"constant": played.rows[played.constant]}
-        for name in NAMES:
-            keeps = played.values[name] <= played.values[played.constant]
-            rows[name] = rows["constant"] if keeps else played.rows[name]
-        rows |= {"head": other.rows[other.head], "its constant": other.rows[other.constant]}
-        for name, each in rows.items():
+        keeps = {name: played.values[name] <= played.values[played.constant] for name in WORDS}
+        rows = {WORDS[name]: played.rows[played.constant if keeps[name] else name] for name in WORDS}
+        rows |= {"best constant": played.rows[played.constant], "head": other.rows[other.head]}
+        for name, each in (rows | {"its constant": other.rows[other.constant]}).items():
             by_task.setdefault(played.task, {}).setdefault(name, []).append(each)
-    return by_task
-
-
-def learners(_: Figures, condition: str) -> Grid:
-    """Heads that learn from episodes alone against the best constant, and the head of branches against them."""
-    lines = []
-    pairs = [(name, "constant") for name in NAMES] + [("head", "its constant"), *(("head", name) for name in NAMES)]
-    for task, rows in learned(condition).items():
-        worth = {name: utility(np.concatenate(parts)) for name, parts in rows.items()}
-        own = [paid(summary(rows[name])) for name in ("constant", *NAMES, "head")]
-        apart = [between(intervals.mean(worth[one] - worth[other]).values()) for one, other in pairs]
-        lines.append([f"{task} ({len(rows['constant'])})", *own, *apart])
-    words = {"dehp": "DEHP", "q": "Q head"}
-    head = ["task (policies)", "best constant", *(words[name] for name in NAMES), "head"]
-    return Grid.of([*head, *(f"{words.get(one, one)} - {words.get(other, other)}" for one, other in pairs)], lines)
+    own, lines = ("best constant", *WORDS.values(), "head"), []
+    pairs = [*((name, "best constant") for name in WORDS.values()), ("head", "its constant")]
+    pairs += [("head", name) for name in WORDS.values()]
+    for task, parts in by_task.items():
+        worth = {name: utility(np.concatenate(each)) for name, each in parts.items()}
+        apart = (between(intervals.mean(worth[one] - worth[other]).values()) for one, other in pairs)
+        lines.append([f"{task} ({len(parts['head'])})", *(paid(summary(parts[name])) for name in own), *apart])
+    return Grid.of(["task (policies)", *own, *(f"{one} - {other}" for one, other in pairs)], lines)
 
 
 def flow(_: Figures, __: str) -> Grid:

@@ -71,5 +71,5 @@ def test_learners_and_the_flow_policy_in_little(tmp_path):
     page.keep_learners(out, kept)
     assert sorted(path.stem for path in kept.iterdir()) == ["push-0-latency", "push-0-still"]
     played = page.Played.read(kept / "push-0-still.json")
-    assert set(played.rows) == {played.constant, *page.NAMES}
+    assert set(played.rows) == {played.constant, *page.WORDS}
     assert {path.stem for path in out.glob("*-*.json")} == {f"{name}-4" for name in page.METHODS}
