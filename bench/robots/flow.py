@@ -78,7 +78,8 @@ class Flow:
         self, observations: Any, noise: Floats, old: Floats | None = None, wanted: Floats | None = None
     ) -> Floats:
         """[N, H, 4] from noise, towards ``old`` [H, 4] as much as is ``wanted`` [H] of it."""
-        seen, x = self.seen(observations), noise.reshape(len(noise), -1)
+        seen = self.seen(observations)
+        x: Any = noise.reshape(len(noise), -1)
         guide = lambda out: 0 * out if old is None or wanted is None else np.repeat(wanted, 4) * (old.ravel() - out)
         for step in range(DENOISING):
             t = step / DENOISING
@@ -138,13 +139,13 @@ def play(arm: Any, flow: Flow, method: str, delay: int, numbers: Any) -> list[li
     result = []
     for number in numbers:
         arm.reset(number)
-        draw, queries, old = np.random.default_rng(number), 0, None
+        draw, queries, old = np.random.default_rng(number), 0, np.empty(0)  # of the last plan, what it has left
         while not arm.over:
             noise, queries = draw.normal(size=(1, H, 4)).astype(np.float32), queries + 1
-            guided = (old, weights(delay, H - EXECUTED)) if "rtc" in method and old is not None else ()
+            guided = (old, weights(delay, H - EXECUTED)) if "rtc" in method and len(old) else ()
             new = flow.plans(arm.observation, noise, *guided)[0]
             for tick in range(EXECUTED):
-                late = old is not None and tick < delay
+                late = len(old) and tick < delay
                 action, place = (old[tick], EXECUTED + tick) if late else (new[tick], tick)
                 if "a2c2" in method:
                     action = flow.corrected(arm.observation, action, place)

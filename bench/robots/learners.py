@@ -121,9 +121,10 @@ def ppo(play: Callable[[Any, int], Decisions], batches: int, seed: int) -> Nets:
 
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(seed)
-    actor = critic = None
+    actor: Any = None
+    critic: Any = None
     for batch in range(batches):
-        head = None if actor is None else policies.detached(actor)
+        head: Nets | None = None if actor is None else policies.detached(actor)
         data = play(lambda row, draw, head=head: sampled(head, row, draw), batch)
         rows = torch.from_numpy(data["rows"])
         if actor is None:
@@ -146,7 +147,6 @@ def ppo(play: Callable[[Any, int], Decisions], batches: int, seed: int) -> Nets:
                 optimiser.zero_grad()
                 (surrogate(logits, columns[part], old[part], gains[part]) + 0.5 * off.square().mean()).backward()
                 optimiser.step()
-    assert actor is not None
     return policies.detached(actor)
 
 
