@@ -20,6 +20,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention.bias import causal_lower_right
 from torch.utils.checkpoint import checkpoint
 
 from recommit.policy.backbones.backbone import INDEX, PromptInputs, quiet
@@ -284,8 +285,7 @@ class SharedText:
     def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor]) -> None:
         self.text, self.batch, self.own = text, len(x), x.shape[1] - text
         self.angles = tuple(torch.cat([a[:, :text], a[:, text:].repeat(1, self.batch, 1)], dim=1) for a in angles)
-        rows = torch.arange(self.own, device=x.device)[:, None]
-        self.mask = torch.arange(x.shape[1], device=x.device) <= rows + text
+        self.mask = behind_text(self.own, text, x.device)
 
     def pack(self, x: Tensor) -> Tensor:
         """One sequence per state -> one row."""
@@ -318,6 +318,14 @@ class SharedText:
     def behind(self, text: Tensor, own: Tensor) -> Tensor:
         """Keys or values of whole sequences."""
         return torch.cat([text.expand(self.batch, -1, -1, -1), own], dim=2)
+
+
+def behind_text(own: int, text: int, device: torch.device) -> Tensor:
+    """What tokens behind a text see: all of it, and those before them. On a GPU by its shape alone, since its flash
+    kernel takes no mask, and of the kernels that share keys among heads all others keep the scores."""
+    if device.type == "cuda":
+        return causal_lower_right(own, text + own)
+    return torch.ones(own, text + own, dtype=torch.bool, device=device).tril(text)
 
 
 def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:

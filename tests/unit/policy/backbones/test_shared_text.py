@@ -8,6 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from torch.nn.attention.bias import CausalBias
+
 import recommit
 from recommit.policy.backbones import transformer
 from recommit.policy.backbones.random_init import BACKBONES, make_backbone
@@ -65,6 +67,16 @@ def test_packed_equals_whole_sequences(folder, lora, show_budget, recompute):
     config = PolicyConfig(lora=lora, prompts=V2, decoder=DECODER, show_budget=show_budget)
     packed, whole = (each(folder, config, recompute=recompute) for each in (z_and_gradients, whole_sequences))
     assert max(apart(packed, whole)) < 1e-5
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+def test_a_gpu_is_told_the_same_mask_by_its_shape(folder, dtype, monkeypatch):
+    """To the bit, on a CPU, which makes a mask of it."""
+    config = PolicyConfig(lora=None, prompts=V2, decoder=DECODER)
+    masked, asked = z_and_gradients(folder, config, dtype), transformer.behind_text
+    assert type(asked(2, 9, torch.device("cuda"))) is CausalBias
+    monkeypatch.setattr(transformer, "behind_text", lambda own, text, _: asked(own, text, torch.device("cuda")))
+    assert all(torch.equal(*each) for each in zip(masked, z_and_gradients(folder, config, dtype), strict=True))
 
 
 @pytest.mark.parametrize("lora", [None, LoraConfig(rank=2)], ids=["whole", "adapter"])
