@@ -26,6 +26,7 @@ from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.reference import REFERENCE, ReferencePolicy
+from recommit.policy.vision import TOGETHER
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.train.config import SftConfig, TargetConfig
@@ -223,6 +224,13 @@ class Shadow:
             return full * self.cost(passes).flops + self.cost(last).flops
         return round(self.cost(passes).flops * passes.observations / passes.states)
 
+    def kernels(self, passes: Passes) -> int:
+        """Those of all of these passes; a smaller last one has as many. Pictures are encoded in groups of one size."""
+        many, states = -(-passes.observations // passes.states), passes.states
+        if passes.kind == "encode":
+            many, states = many * -(-states // TOGETHER), TOGETHER
+        return many * self.cost(replace(passes, observations=states * min(many, 2), states=states)).kernels
+
     def cost(self, passes: Passes) -> Cost:
         """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
         one of several in a step, the gradients of others are there already."""
@@ -231,10 +239,14 @@ class Shadow:
         if alike not in self._costs:
             with _kernels():
                 own = self._counted(alike)
-                if self.missing and passes.kind == "learn":
+                if self.missing:
                     with self._shallower():
                         less = self._counted(alike)
-                    own = Cost(*(a + self.missing * (a - b) for a, b in zip(astuple(own), astuple(less), strict=True)))
+                    whole = Cost(
+                        *(a + self.missing * (a - b) for a, b in zip(astuple(own), astuple(less), strict=True))
+                    )
+                    # Without a gradient layers take each other's memory.
+                    own = whole if passes.kind == "learn" else replace(whole, peak=own.peak)
             self._costs[alike] = own
         return self._costs[alike]
 
@@ -250,33 +262,17 @@ class Shadow:
             for each, layers in zip(self._languages, stacks, strict=True):
                 each.layers = layers
 
-    @contextmanager
-    def _of_a_layer(self) -> Iterator[list[int]]:
-        """A list whose sum is what a layer between the first and the last takes: from its norm to the next one's."""
-        taken: list[int] = []
-        hooks = [
-            layer.input_layernorm.register_forward_pre_hook(
-                lambda *_, sign=sign: taken.append(sign * self._watch.flops)
-            )
-            for each in self._languages
-            for layer, sign in zip(each.layers[-2:], (-1, 1), strict=True)
-        ]
-        yield taken
-        for hook in hooks:
-            hook.remove()
-
     def _counted(self, passes: Passes) -> Cost:
         if passes.kind == "encode" and not self._remembers:
-            return Cost(0, 0)
+            return Cost(0, 0, 0)
         if self._remembers:  # so that other passes are counted without the picture
             for policy in self.policies:
                 for copy in range(self._copies):
                     policy.vision.features(self.task, self._state, frozen=True, copy=copy)
         work: Work = getattr(self, f"_{passes.kind}")(passes)
         if passes.kind not in ("learn", "head"):
-            with torch.no_grad(), self._of_a_layer() as taken:
-                own = cost(work, self._watch)
-            return Cost(own.flops + self.missing * sum(taken), own.peak)  # layers take each other's memory
+            with torch.no_grad():
+                return cost(work, self._watch)
         with torch.no_grad():
             work()  # what is made once, such as features of mirrored pictures, is counted apart
         before, learns = self._watch.now, [p for p in self.policy.parameters() if p.requires_grad]
@@ -289,7 +285,7 @@ class Shadow:
             own = cost(lambda: work().backward(), self._watch)
         finally:
             self.policy.zero_grad(set_to_none=True)
-        return Cost(own.flops, gradients + own.peak)
+        return replace(own, peak=gradients + own.peak)
 
     def _learn(self, passes: Passes) -> Work:
         stage = self.stage
