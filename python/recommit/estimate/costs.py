@@ -131,7 +131,7 @@ def estimate(
     """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
     name = "sft" if isinstance(stage, SftConfig) else "grpo"
     progress(f"{name}, {task.task}: the model's shapes")
-    shadow = Shadow(stage, model, task)
+    shadow = Shadow(stage, model, task, gpu=machine.card != "cpu")
     plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
     for phase in plan:
         progress(f"{name}, {task.task}: what a {phase.name} computes")

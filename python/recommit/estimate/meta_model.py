@@ -121,8 +121,8 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
 class Shadow:
     """The policy that a stage trains or plays with, and what passes through it cost."""
 
-    def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle) -> None:
-        self.stage, self.task = stage, task
+    def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle, *, gpu: bool = False) -> None:
+        self.stage, self.task, self.gpu = stage, task, gpu
         self.policy, self.missing = _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
@@ -136,9 +136,6 @@ class Shadow:
                     self.policy.replace_head(stage.head or self.policy.config.head, depths=stage.depths)
                 freeze(self.policy, self.variant, stage, [task])
                 self.reference = ReferencePolicy(self.policy) if stage.objective.kl > 0 else None
-        adapters = (p for name, p in self.policy.named_parameters() if ".lora_" in name)
-        for parameter in adapters:  # float32, but multiplied as what the backbone is in, which meta has no autocast for
-            parameter.data = parameter.data.to(getattr(torch, model.dtype))
         self.policy.backbone.recompute = stage.engine.checkpointing
 
     @property
@@ -185,7 +182,7 @@ class Shadow:
         """Bytes of the pictures of a number of states, encoded and remembered; a whole second policy has its own."""
         if not self._remembers:
             return 0
-        with _kernels():
+        with _kernels(self.gpu):
             one = self.policy.vision.features(self.task, self._state, frozen=True)
         return states * one.numel() * one.element_size() * self._copies
 
@@ -229,7 +226,8 @@ class Shadow:
         many, states = -(-passes.observations // passes.states), passes.states
         if passes.kind == "encode":
             many, states = many * -(-states // TOGETHER), TOGETHER
-        return many * self.cost(replace(passes, observations=states * min(many, 2), states=states)).kernels
+        added = bool(self.stage.optim.micro_batch)  # to the gradient of another micro-batch
+        return many * self.cost(replace(passes, observations=states * (1 + added), states=states)).kernels
 
     def cost(self, passes: Passes) -> Cost:
         """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
@@ -237,7 +235,7 @@ class Shadow:
         several = passes.kind == "learn" and passes.observations > passes.states
         alike = replace(passes, observations=passes.states * (1 + several))
         if alike not in self._costs:
-            with _kernels():
+            with _kernels(self.gpu):
                 own = self._counted(alike)
                 if self.missing:
                     with self._shallower():
@@ -270,11 +268,10 @@ class Shadow:
                 for copy in range(self._copies):
                     policy.vision.features(self.task, self._state, frozen=True, copy=copy)
         work: Work = getattr(self, f"_{passes.kind}")(passes)
-        if passes.kind not in ("learn", "head"):
-            with torch.no_grad():
-                return cost(work, self._watch)
         with torch.no_grad():
-            work()  # what is made once, such as features of mirrored pictures, is counted apart
+            work()  # what is made once, such as prompts and features of mirrored pictures, is counted apart
+            if passes.kind not in ("learn", "head"):
+                return cost(work, self._watch)
         before, learns = self._watch.now, [p for p in self.policy.parameters() if p.requires_grad]
         try:
             if passes.observations > passes.states:
@@ -361,19 +358,34 @@ class Shadow:
 
 
 @contextmanager
-def _kernels() -> Iterator[None]:
+def _kernels(gpu: bool) -> Iterator[None]:
     """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor
-    and on a GPU; torch itself would choose the one that keeps them all."""
-    real = F.scaled_dot_product_attention
+    and on a GPU, and RMS normalisation one as on a GPU; torch itself would choose those that keep all they make."""
+    attend, norm = F.scaled_dot_product_attention, F.rms_norm
 
     def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
-        return (_attend if query.is_meta else real)(query, *rest, **named)
+        return (_attend if query.is_meta else attend)(query, *rest, **named)
 
     F.scaled_dot_product_attention = chosen
+    if gpu:
+        F.rms_norm = lambda x, _shape, weight, _eps: _Norm.apply(x, weight)
     try:
         yield
     finally:
-        F.scaled_dot_product_attention = real
+        F.scaled_dot_product_attention, F.rms_norm = attend, norm
+
+
+class _Norm(torch.autograd.Function):
+    """A kernel there, and one back, that keep what is normalised."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return x * weight
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
+        return grads[0] * ctx.saved_tensors[1], torch.empty_like(ctx.saved_tensors[1])
 
 
 def _attend(

@@ -126,7 +126,7 @@ def test_every_pass_computes_the_text_once(folder, name):
     prompt = policy.prompts_cache.of(TASK, states.shape[1:])
     layers, keys = policy.backbone.base.language_model.layers, []
     for layer in layers:
-        layer.self_attn.k_proj.register_forward_hook(lambda _module, _given, made: keys.append(made.shape[:-1].numel()))
+        layer.self_attn.k_proj.base_layer.register_forward_hook(lambda *told: keys.append(told[-1].shape[:-1].numel()))
     PASSES[name](policy, states)
     text, whole = prompt.image_start, len(prompt.tokens)
     assert text > whole - text
