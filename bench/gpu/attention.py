@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 KERNELS = ("flash", "efficient_attention", "cudnn_attention", "softmax")
 
 
-class Kernels(TorchDispatchMode):
+class Kernels(TorchDispatchMode):  # type: ignore[misc] # torch's class has no types
     """How often each was called, by (operation, shape of what it was given first)."""
 
     def __init__(self) -> None:

@@ -366,9 +366,8 @@ def _kernels(gpu: bool) -> Iterator[None]:
     def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
         return (_attend if query.is_meta else attend)(query, *rest, **named)
 
-    F.scaled_dot_product_attention = chosen
-    if gpu:
-        F.rms_norm = lambda x, _shape, weight, _eps: _Norm.apply(x, weight)
+    normed: Any = lambda x, _shape, weight, _eps: _Norm.apply(x, weight)
+    F.scaled_dot_product_attention, F.rms_norm = chosen, normed if gpu else norm
     try:
         yield
     finally:
