@@ -1,6 +1,6 @@
 """The networks of a world model, used to choose the plan instead of the depth, or both, at the same cost.
 
-    python -m bench.pages.controls sokoban-7x7 --fresh 60 --csv docs/results/choice-controls.csv
+    python -m bench.pages.controls sokoban-7x7 --fresh 60 --views 1 --csv docs/results/choice-controls.csv
 
 Plans are the greedy one and sampled ones; the first part of each is predicted, and that of the least distance executed.
 Fixed depths are chosen on validation levels. Several policies are seeds of one method.
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 PLANS, CHOSEN = (1, 2, 4), ((2, 4, 8), (4, 6, 8))
 FIXED = tuple((depth,) for depth in range(4, 9))
 How = tuple[int, tuple[int, ...]]
+#: Of the pass whose FLOPs are counted: they share the kinds of their cells.
+STATES = 32
 
 
 @torch.no_grad()
@@ -90,8 +92,8 @@ def evaluated(run: str, fresh: int, levels: int, views: int, how: How) -> dict[s
     test = held_out.fresh(recipe, fresh, levels, ()) if fresh else held_out.starts(recipe, "test", levels, ())
     splits = {"test": test.states, "validation": held_out.starts(recipe, "validation", 512, ()).states}
     with Watch() as watch:
-        decide(policy, puzzle, test.states[:1], 0, *how)
-    found = {"mflops": np.array(watch.flops / 1e6)}
+        decide(policy, puzzle, test.states[:STATES], 0, *how)
+    found = {"mflops": np.array(watch.flops / STATES / 1e6)}
     for (split, starts), (budget, k) in product(splits.items(), puzzle.budgets(puzzle.shape).items()):
         found[f"{split} {budget}"] = played(policy, puzzle, starts, k, *how)
     return found
@@ -131,10 +133,11 @@ def main() -> None:
     parser.add_argument("policies", nargs="+", help="runs with a world model's head, or names of recommit policies")
     parser.add_argument("--fresh", type=int, default=0, help="seed of a fresh split (0: the data's test split)")
     parser.add_argument("--levels", type=int, default=1024)
+    parser.add_argument("--views", type=int, nargs="+", default=[1, 8], help="augmentations of the policy's picture")
     parser.add_argument("--csv", type=Path, required=True)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [line for views in (1, 8) for line in lines(asked.policies, asked.fresh, asked.levels, views)]
+    rows = [line for views in asked.views for line in lines(asked.policies, asked.fresh, asked.levels, views)]
     header = ("views", "budget", "plans", "depths", "solved, %", "actions", "observations", "times FLOPs / observation")
     grid = Grid.of((*header, "times FLOPs / episode", "points beyond fixed (95 %)"), rows)
     asked.csv.write_text(grid.csv(), encoding="utf-8")

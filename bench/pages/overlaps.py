@@ -2,7 +2,7 @@
 states that the laptop's recipe learns in, with and without those of other splits.
 
 python -m bench.pages.overlaps              # some ten minutes; docs/results.md quotes both
-python -m bench.pages.overlaps sliding-3x3 laptop/sliding-4x4/family/adaptive-s0
+python -m bench.pages.overlaps sliding-3x3 laptop/sliding/family/adaptive-s0
 """
 
 from __future__ import annotations

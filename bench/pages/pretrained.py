@@ -1,7 +1,7 @@
 """The policies that come with the package, from a finished preset: python/recommit/pretrained/NAME.
 
 recommit reproduce --preset laptop --out laptop
-python -m bench.pages.pretrained laptop --scratch scratch --names sliding-3x3 sokoban-7x7
+python -m bench.pages.pretrained laptop --scratch scratch --names sokoban-7x7
 
 Each is the policy of a run (``SOURCES``) with its weights in half precision, then evaluated as it was written: its
 card says the figures on the test instances of its preset, and on the first few of them, which a test plays. It may
@@ -55,7 +55,18 @@ class Source:
 
 #: The best of three seeds on validation instances, and of the heads that a preset trains.
 SOURCES = {
-    "sliding-3x3": Source("sliding", "family/adaptive-s2", "sft-s2", 2, "3x3 sliding puzzles, adaptive depth by RL"),
+    "sliding-3x3": Source(
+        "sliding",
+        "family/adaptive-s2",
+        "sft-s2",
+        2,
+        "3x3 sliding puzzles, adaptive depth by RL",
+        commands="recommit data build --task sliding --size 3 --length 8 24 --count 10000 --validation 512 --test 1024 "
+        "--ties random --disjoint regions --out data; "
+        "recommit train sft --recipe laptop-sliding --data data --seed 2 --out laptop/sliding/sft-s2; "
+        "recommit train grpo --recipe laptop-sliding --variant adaptive --init laptop/sliding/sft-s2 --seed 2 "
+        "--out laptop/sliding/family/adaptive-s2",
+    ),
     "sokoban-7x7": Source(
         "sokoban",
         "family/world-model-s1",

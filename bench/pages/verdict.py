@@ -19,6 +19,7 @@ import time
 import zlib
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,15 +55,22 @@ COMPETENCES, ESTIMATORS, OBJECTIVES = ("paper", "end"), ("state", "episode", "br
 #: Agents that a policy plays as, where it is not as its variant alone.
 AGENTS: dict[str, tuple[str, ...]] = dict.fromkeys(("adaptive", "depth-only"), ("adaptive", "sampled", "shuffled"))
 AGENTS["all"] = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "random")
-KEPT: tuple[tuple[str, str, str, str], ...] = ()
+#: Cells of the second pass: the paper's reading, and the one whose adaptive policy had the greatest value in the first.
+BEST = {
+    ("sliding-4x4", "paper"): ("branch", "paper"),
+    ("sokoban-7x7", "paper"): ("exact", "paper"),
+    ("sliding-4x4", "end"): ("branch", "loose"),
+    ("sokoban-7x7", "end"): ("branch", "loose"),
+}
+KEPT = tuple((*start, *reading) for start, best in BEST.items() for reading in (("state", "paper"), best))
 #: K commitments of depth 1 solve no test level, each longer than K; random depths have a control, ``shuffled``.
 VARIANTS = ("adaptive", "fixed-8", "fixed-4", "fixed-2", "depth-only")
 DEPTHS = (1, 2, 4, 8)
 SHOWN = (*VARIANTS, "sampled", "shuffled")
 #: Within it a difference in solved counts for none; and what the value of the tables pays.
 MARGIN, PRICES = 0.01, Prices(action=0.005, observation=0.01)
-#: CPU-seconds after which a run is told to end, as by Ctrl-C, after the step that it is in.
-SECONDS = 150.0
+#: CPU-seconds by objective, after which a run is told to end, as by Ctrl-C, after the step that it is in.
+SECONDS = {"paper": 150.0, "loose": 150.0, "long": 750.0}
 
 
 @dataclass(frozen=True)
@@ -74,10 +82,11 @@ class Puzzle:
     imitation: str
     #: Steps of imitation by competence: at the paper's operating point, and at the end.
     warm: dict[str, int]
-    #: Commitments per group, weight of the KL, and observations of a training episode by objective.
+    #: Commitments per group, weight of the KL, and observations of a training episode: the paper's, and of ``loose``.
     group: int
     kl: float
-    budget: dict[str, int]
+    tight: int
+    loose: int
 
     @property
     def spec(self) -> DataSpec:
@@ -95,7 +104,8 @@ PUZZLES = {
         warm={"paper": 950, "end": 5000},
         group=4,
         kl=0.05,
-        budget={"paper": 5, "loose": 10},
+        tight=5,
+        loose=10,
     ),
     "sokoban-7x7": Puzzle(
         "--task sokoban --size 7 --generator reverse --boxes 1 2 3 --length 8 17 17 32 --count 20000 "
@@ -105,7 +115,8 @@ PUZZLES = {
         warm={"paper": 400, "end": 3000},
         group=8,
         kl=0.20,
-        budget={"paper": 6, "loose": 6},
+        tight=6,
+        loose=6,
     ),
 }
 
@@ -132,7 +143,7 @@ class Run:
 
     def command(self, runs: Path) -> list[str]:
         """Its ``recommit train``."""
-        own, loose = PUZZLES[self.puzzle], self.objective == "loose"
+        own, loose = PUZZLES[self.puzzle], self.objective != "paper"
         shared = ["--seed", str(self.seed), "--set", "run.tensorboard=false", "run.keep=1", "run.log_every=1"]
         shared += ["validation.instances=0", "run.save_every=1000"]
         if self.estimator == "imitation":
@@ -144,7 +155,7 @@ class Run:
             "engine": "kind: plain",
             "advantage": f"estimator: {self.estimator}, {'group_size: 4' if self.estimator == 'exact' else rewards}",
             "objective": "clip: 0.2, kl: 0.0, entropy_depth: 0.003, entropy_actions: 0.0" if loose else tight,
-            "rollout": f"instances: {128 if loose else 64}, budget: {own.budget[self.objective]}",
+            "rollout": f"instances: {128 if loose else 64}, budget: {own.loose if loose else own.tight}",
             "optim": f"steps: 100000, batch: {128 if loose else 64}, lr: 1e-4, decoder_lr: 1e-4, schedule: constant, "
             f"depth_head_lr: {3e-3 if loose else 1e-3}, warmup: 0, weight_decay: 0.01",
         }
@@ -153,12 +164,12 @@ class Run:
         return ["train", "grpo", "--recipe", own.recipe, "--variant", self.variant, "--init", begin, *shared, *changes]
 
     def train(self, runs: Path) -> float:
-        """Train for ``SECONDS``, a warm start to its last step; the CPU-seconds that it took."""
+        """Train for its ``SECONDS``, a warm start to its last step; the CPU-seconds that it took."""
         out, begun = self.folder(runs), time.process_time()
         shutil.rmtree(out, ignore_errors=True)
         timed = self.estimator != "imitation"
         signal.signal(signal.SIGPROF, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-        signal.setitimer(signal.ITIMER_PROF, SECONDS if timed else 0)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS[self.objective] if timed else 0)
         status = recommit([*self.command(runs), "--out", str(out)])
         if status != (INTERRUPTED if timed else 0):
             raise RuntimeError(f"{out}: status {status}")
@@ -237,9 +248,10 @@ def first_pass() -> list[Run]:
 
 
 def second_pass() -> list[Run]:
-    """All variants and five seeds of the cells that stay."""
+    """All variants and five seeds of the cells that stay, and ``loose`` for five times as long before the last seed."""
     runs = [Run(*cell, variant, seed) for seed, cell, variant in product(range(5), KEPT, VARIANTS)]
-    return [run for run in runs if run not in first_pass()]
+    long = [Run(puzzle, "end", "branch", "long", variant, 0) for puzzle, variant in product(PUZZLES, VARIANTS[:3])]
+    return [run for run in sorted((*runs, *long), key=lambda run: run.seed == 4) if run not in first_pass()]
 
 
 def read() -> list[dict[str, Any]]:
@@ -313,16 +325,22 @@ def shown(row: dict[str, Any]) -> str:
     return row["variant"] if row["agent"] in ("adaptive", row["variant"]) else ""
 
 
-def results(rows: list[dict[str, Any]]) -> Results:
-    """Every episode of a cell."""
-    spec = PUZZLES[rows[0]["puzzle"]].spec
-    rooms, every = held_out.rooms(spec, held_out.starts(spec, "test", INSTANCES, ()).states), np.arange(INSTANCES)
+@cache
+def groups(puzzle: str) -> NDArray[np.int64]:
+    """Test instances of one room have one number."""
+    spec = PUZZLES[puzzle].spec
+    rooms = held_out.rooms(spec, held_out.starts(spec, "test", INSTANCES, ()).states)
+    return np.arange(INSTANCES) if rooms is None else rooms
+
+
+def results(rows: dict[str, list[dict[str, Any]]]) -> Results:
+    """Every episode of each agent."""
     parts = []
-    for row in filter(shown, rows):
-        ends = unpacked(row["outcomes"])
+    for name, row in ((name, row) for name, own in rows.items() for row in own):
+        ends, every = unpacked(row["outcomes"]), np.arange(INSTANCES)
         measured = dict(zip(("solved", "actions", "return"), (*ends[:2], PRICES.returns(*ends)), strict=True))
-        agent, budget, seed = (np.full(INSTANCES, each) for each in (shown(row), row["budget"], int(row["seed"])))
-        parts.append(Results(agent, budget, seed, every, every if rooms is None else rooms, measured))
+        agent, budget, seed = (np.full(INSTANCES, each) for each in (name, row["budget"], int(row["seed"])))
+        parts.append(Results(agent, budget, seed, every, groups(row["puzzle"]), measured))
     return Results.joined(parts)
 
 
@@ -336,33 +354,65 @@ def dominance(found: Results, budget: str, others: list[str]) -> str:
     return f"{' '.join(words[1]) or 'none'} / {' '.join(words[-1]) or 'none'}"
 
 
-def tables() -> dict[Path, str]:
-    """Of every cell its agents, and the differences of adaptive to each on the seeds that did not choose the cell."""
-    cells, pairs, by_cell = [], [], dict[tuple[str, ...], list[dict[str, Any]]]()
+Rows = list[dict[str, Any]]
+
+
+def cells() -> dict[tuple[str, ...], dict[str, Rows]]:
+    """Rows by cell and agent, of the seeds that have all of a cell's variants."""
+    every = dict[tuple[str, ...], dict[str, Rows]]()
     for row in read():
-        by_cell.setdefault(tuple(row[name] for name in NAMES[:4]), []).append(row)
-    for (cell, rows), budget in product(by_cell.items(), ("loose", "tight")):
-        found, judged = results(rows), results([row for row in rows if row["seed"] != "0"] or rows)
-        agents = sorted({name for name, _ in found.keys if name != "adaptive"})
-        own = [row for row in rows if (shown(row), row["budget"]) == ("adaptive", budget)]
-        about = (*cell, budget, str(len({row["seed"] for row in rows})))
-        ends = {}
-        for name in ("adaptive", *agents) if own else agents:
-            solved, actions = (found.mean(name, budget, what).mean for what in ("solved", "actions"))
-            ends[name] = f"{number(solved, 1, 100)} at {number(actions)}"
+        every.setdefault(tuple(row[name] for name in NAMES[:4]), {}).setdefault(row["seed"], []).append(row)
+    whole = {
+        cell: [row for own in found.values() if len(own) == len(found["0"]) for row in own]
+        for cell, found in every.items()
+    }
+    return {cell: {name: [row for row in rows if shown(row) == name] for name in SHOWN} for cell, rows in whole.items()}
+
+
+def compared(found: Results, budget: str, one: str, other: str) -> list[str]:
+    """Differences of two agents in solved, actions and return, with intervals."""
+    apart = [found.difference(one, other, budget, each) for each in ("solved", "actions", "return")]
+    return [spread(each, *how, sign=True) for each, how in zip(apart, ((1, 100), (1, 1), (3, 1)), strict=True)]
+
+
+def ended(found: Results, budget: str, name: str) -> str:
+    """Solved, actions and value of an agent."""
+    if (name, budget) not in found.keys:
+        return NONE
+    solved, actions, value = (found.mean(name, budget, what).mean for what in ("solved", "actions", "return"))
+    return f"{number(solved, 1, 100)} at {number(actions)}: {number(value, 3)}"
+
+
+def tables() -> dict[Path, str]:
+    """Of every cell its agents; the differences of adaptive to each on the seeds that did not choose the cell; and the
+    adaptive policies of the first pass, beside that of the paper's reading and that of ``exact``."""
+    ends, pairs, readings, by_cell, budgets = [], [], [], cells(), ("loose", "tight")
+    for (cell, rows), budget in product(by_cell.items(), budgets):
+        unseen = {name: [row for row in own if row["seed"] != "0"] or own for name, own in rows.items()}
+        found, judged = results(rows), results(unseen)
+        own = [row for row in rows["adaptive"] if row["budget"] == budget]
+        about = (*cell, budget, str(len({row["seed"] for row in rows["fixed-8"]})))
         head = [number(float(np.mean([float(row[name]) for row in own])), 3) if own else NONE for name in FIGURES[3:]]
-        fixed = [name for name in agents if name.startswith("fixed") and own]
-        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), dominance(judged, budget, fixed), *head))
-        for other in agents if ("adaptive", budget) in judged.keys else ():
-            apart = [judged.difference("adaptive", other, budget, each) for each in ("solved", "actions", "return")]
-            signed = (
-                spread(each, *how, sign=True) for each, how in zip(apart, ((1, 100), (1, 1), (3, 1)), strict=True)
-            )
-            pairs.append((*about, other, *signed))
-    top = (*NAMES[:4], "budget", "seeds")
+        others = [name for name, at in judged.keys if at == budget and name != "adaptive"] if own else []
+        over = dominance(judged, budget, [name for name in others if name.startswith("fixed")])
+        ends.append((*about, *(ended(found, budget, name) for name in SHOWN), over, *head))
+        pairs += [(*about, name, *compared(judged, budget, "adaptive", name)) for name in others]
+    for start, budget in product(BEST, budgets):
+        kinds = {reading: ", ".join(reading) for reading in product(ESTIMATORS, OBJECTIVES)}
+        found = results(
+            {kinds[k]: [row for row in by_cell[(*start, *k)]["adaptive"] if row["seed"] == "0"] for k in kinds}
+        )
+        for (estimator, objective), name in kinds.items():
+            paper, exact = (compared(found, budget, name, kinds[k]) for k in (("state", "paper"), ("exact", objective)))
+            readings.append((*start, estimator, objective, budget, ended(found, budget, name), *paper, *exact))
+    top, apart = (*NAMES[:4], "budget"), ("solved", "actions", "return")
+    beside = [f"{what} minus {other}'s" for other in ("state, paper", "exact") for what in apart]
     return {
-        CSV / "verdict-cells.csv": Grid.of((*top, *SHOWN, "dominates / dominated by", *FIGURES[3:]), cells).csv(),
-        CSV / "verdict-pairs.csv": Grid.of((*top, "adaptive minus", "solved", "actions", "return"), pairs).csv(),
+        CSV / "verdict-cells.csv": Grid.of(
+            (*top, "seeds", *SHOWN, "dominates / dominated by", *FIGURES[3:]), ends
+        ).csv(),
+        CSV / "verdict-pairs.csv": Grid.of((*top, "seeds", "adaptive minus", *apart), pairs).csv(),
+        CSV / "verdict-readings.csv": Grid.of((*top, "adaptive", *beside), readings).csv(),
     }
 
 

@@ -167,6 +167,19 @@ def repetition(row, rule, defect=False):
     return sum(equal) if defect or False not in equal else equal.index(False)
 
 
+def low_speed(row, rule, defect=False):
+    """Defect: the slow step is taken too."""
+    steps = [
+        max(abs(float(b) - float(a)) for a, b in zip(one, other, strict=True))
+        for one, other in zip(row.actions, row.actions[1:], strict=False)
+    ]
+    for i in range(1, len(steps) - 1):
+        lowest = steps[i] <= min(steps[i - 1], steps[i + 1])
+        if lowest and steps[i] / max(*steps, 1e-300) < rule.threshold:
+            return i + 1 + defect
+    return len(row.actions)
+
+
 def first_event(row, rule, defect=False):
     """Defect: the event does not belong to the commitment."""
     events = list(row.events or [False] * len(row.actions))

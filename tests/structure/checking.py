@@ -125,7 +125,7 @@ def check_pip(words: list[str]) -> None:
         extras = re.fullmatch(r"(?:\.|recommit)\[([\w,-]+)\]", word)
         if extras and (missing := set(extras[1].split(",")) - set(known)):
             raise Wrong(f"no extra {', '.join(sorted(missing))}; there are {', '.join(known)}")
-        if not extras and not re.fullmatch(r"\.|-[\w=/.-]+|[A-Za-z][\w.<>=!-]*", word):
+        if not extras and not re.fullmatch(r"\.[/\w-]*|-[\w=/.-]+|[A-Za-z][\w.<>=!-]*", word):
             raise Wrong(f"expected something to install, got {word}")
 
 
@@ -173,5 +173,5 @@ CHECKERS: dict[str, Callable[[list[str]], None]] = {
     "pip": check_pip,
     **dict.fromkeys(("deepspeed", "torchrun", "srun", "sbatch"), check_launcher),
     **dict.fromkeys(("cmake", "ctest"), check_cmake),
-    **dict.fromkeys(("git", "mkdocs", "ray", "export", "pytest"), lambda _: None),
+    **dict.fromkeys(("git", "mkdocs", "ray", "export", "pytest", "lerobot-eval"), lambda _: None),
 }

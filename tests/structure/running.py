@@ -45,7 +45,7 @@ NOT_RUN = {
     ),
     r"^recommit zero-shot .*--data OUT/": "needs the data and runs of preset paper",
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
-    r"^recommit sweep --env act\.py": "needs LeRobot and a trained policy; tests/unit/adapters/test_lerobot.py",
+    r"^recommit sweep .*--lerobot |^lerobot-eval ": "needs LeRobot; tests/unit/adapters/lerobot_plugin.py, nightly",
     r"^recommit (play|watch)\b": "plays until a key ends it; tests/unit/cli/verbs/test_watch.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
@@ -202,6 +202,8 @@ def _without(words: list[str], flag: str) -> list[str]:
 
 #: What a command has made, by its words, where what an earlier one has made counts as the words of that. A page whose
 #: commands differ in what ``scaled`` takes away, or that begins like another one, goes on from a copy.
+#: The example in little.
+DEPTH_HEAD = ["--demonstrations=4", "--steps=20", "--episodes=8", "--validation=4", "--test=8"]
 _MADE: dict[tuple[Any, ...], Path] = {}
 _WORDS: dict[Path, tuple[Any, ...]] = {}
 
@@ -233,7 +235,7 @@ def run(command: Command, server: str) -> None:
     elif words[:2] == ["python", "-c"]:
         exec(words[2], {})  # noqa: S102  (our own documents)
     else:
-        more = ["--quick"] if words[1] == "docs/figures/chunks.py" else []
+        more = DEPTH_HEAD if words[1] == "docs/examples/depth_head.py" else []
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
             patch.setattr(sys, "argv", [*words[1:], *more])
             patch.setattr(sys, "path", [str((ROOT / words[1]).parent), *sys.path])

@@ -1,11 +1,13 @@
 """LeRobot policies that are queried again when a rule says so, not after ``n_action_steps``.
 
-Needs torch; LeRobot itself is not imported: any module with ``predict_action_chunk`` and ``reset`` will do.
+Needs torch. LeRobot itself is imported for saved policies and their environments alone: for all else any module with
+``predict_action_chunk`` and ``reset`` will do.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,24 +44,15 @@ class AdaptiveQueue(nn.Module):
         policy: a ``PreTrainedPolicy``, or what has its methods.
         rule: says how deep to commit.
         samples: further chunks to draw at each query, as ``Plans.samples``; each costs a prediction.
-        read_plans: makes the rule's ``Plans`` of (chunks [N, H, D], batch of the same rows), for more than that.
     """
 
-    def __init__(
-        self,
-        policy: nn.Module,
-        rule: Rule | WithMemory,
-        *,
-        samples: int = 0,
-        read_plans: Callable[[NDArray[np.floating], Batch], Plans] | None = None,
-    ) -> None:
-        super().__init__()
+    def __init__(self, policy: nn.Module, rule: Rule | WithMemory, *, samples: int = 0) -> None:
+        nn.Module.__init__(self)  # and not that of a policy which this class is mixed into
         _refuse_ensembling(policy)
         self.policy = policy
         self.rule = rule
         self._last: dict[str, Tensor] = {}  # [B, n, ...] the last observations, of what the policy gathers
         self.samples = samples
-        self._plans = read_plans
         self._queue: Queue | None = None
         self._like = torch.device("cpu"), torch.float32
 
@@ -81,15 +74,14 @@ class AdaptiveQueue(nn.Module):
 
     def predict_action_chunk(self, batch: Batch, **kwargs: Any) -> Tensor:
         """[B, H, D] the policy's own chunks; queues stay as they are."""
-        chunks: Tensor = self.policy.predict_action_chunk(batch, **kwargs)
-        return chunks
+        return self.policy.predict_action_chunk(batch, **kwargs)
 
     @torch.no_grad()
     def select_action(self, batch: Batch, **kwargs: Any) -> Tensor:
         """[B, D] the next action of each environment."""
         self.eval()
         queue = self._open(_size(batch))
-        batch = _with_images(self.policy, batch)
+        batch = _observed(self.policy, batch)
         for name, length in _gathered(self.policy, batch).items():
             now, last = batch[name][:, None], self._last.get(name)
             if last is None or last.shape[0] != queue.count:
@@ -116,8 +108,6 @@ class AdaptiveQueue(nn.Module):
         chunks = self.predict_action_chunk(batch, **kwargs)
         self._like = chunks.device, chunks.dtype
         actions = _numpy(chunks)
-        if self._plans is not None:
-            return self._plans(actions, batch)
         if not self.samples:
             return Plans(actions)
         drawn = [_numpy(self.predict_action_chunk(batch, **kwargs)) for _ in range(self.samples)]
@@ -135,11 +125,6 @@ class AdaptiveQueue(nn.Module):
         if self._queue is not None:
             self._queue.reset(rows)
 
-    def drop_queued_actions(self) -> None:
-        """Query the policy again before the next action, in the same episodes."""
-        if self._queue is not None:
-            self._queue.drop()
-
 
 class Chunks:
     """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
@@ -149,8 +134,7 @@ class Chunks:
 
     Args:
         policy: a ``PreTrainedPolicy``, or what has its methods.
-        prepare: makes the policy's batch of the environment's observations, which are stacked: here belongs LeRobot's
-            preprocessor. Without it, arrays become tensors, and an array alone is "observation.state".
+        prepare: makes the policy's batch of the environment's stacked observations, such as LeRobot's preprocessor.
         finish: makes actions of the policy's chunks [N, H, D]: its postprocessor.
     """
 
@@ -158,13 +142,12 @@ class Chunks:
         self,
         policy: nn.Module,
         *,
-        prepare: Callable[[Any], Batch] | None = None,
+        prepare: Callable[[Any], Batch] = lambda batch: batch,
         finish: Callable[[Tensor], Tensor] = lambda chunks: chunks,
     ) -> None:
         _refuse_ensembling(policy)
         self.policy = policy.eval()
-        self._prepare = prepare or _tensors
-        self._finish = finish
+        self._prepare, self._finish = prepare, finish
 
     def reset(self) -> None:
         """New episodes everywhere."""
@@ -173,9 +156,8 @@ class Chunks:
     @torch.no_grad()
     def predict(self, observations: Any) -> Tensor:
         """[N, H, D] the chunk of each observation."""
-        batch = _with_images(self.policy, self._prepare(observations))
-        gathered = _gathered(self.policy, batch)
-        for name, length in gathered.items():
+        batch = _observed(self.policy, self._prepare(observations))
+        for name, length in (gathered := _gathered(self.policy, batch)).items():
             if batch[name].ndim < 2 or batch[name].shape[1] != length:
                 raise ValueError(
                     f"observations: expected the last {length} of {name}, as FrameStackObservation(env, {length}) "
@@ -185,9 +167,86 @@ class Chunks:
         return self._finish(self.policy.predict_action_chunk(batch))
 
 
-def _tensors(observations: Any) -> Batch:
-    named = observations if isinstance(observations, dict) else {"observation.state": observations}
-    return {name: each if isinstance(each, list) else torch.as_tensor(each).float() for name, each in named.items()}
+def load(path: Any, config: Any, **kwargs: Any) -> Any:
+    """A saved policy of LeRobot that predicts all of its chunk: Diffusion and its like cut it to ``n_action_steps``."""
+    from lerobot.policies.factory import get_policy_class
+
+    if hasattr(config, "horizon") and hasattr(config, "n_action_steps"):
+        config.n_action_steps = max(config.n_action_steps, config.horizon - config.n_obs_steps + 1)
+    return get_policy_class(config.type).from_pretrained(path, config=config, **kwargs)
+
+
+def saved(path: str, batch: int, **env: Any) -> Chunks:  # noqa: ARG001
+    """A saved policy with its processors, for observations of the ``environment`` of the same arguments."""
+    from lerobot.envs.factory import make_env_pre_post_processors
+    from lerobot.envs.utils import preprocess_observation
+    from lerobot.policies.factory import make_pre_post_processors
+
+    config, env_config = _configs(path, env)
+    policy = load(path, config)
+    here = {"device_processor": {"device": str(config.device)}}  # not where it was trained
+    before, after = make_pre_post_processors(config, path, preprocessor_overrides=here)
+    env_before, env_after = make_env_pre_post_processors(env_config, config)
+    gathered = {*(getattr(policy, "_queues", None) or {}), *config.image_features} - {"action"}
+
+    def prepare(observations: tuple[Batch, ...]) -> Batch:
+        ready = [before(env_before({**preprocess_observation(e), "task": e["task"]})) for e in observations]
+        several = gathered.intersection(ready[-1] if len(ready) > 1 else ())
+        return {**ready[-1], **{name: torch.stack([each[name] for each in ready], dim=1) for name in several}}
+
+    return Chunks(policy, prepare=prepare, finish=lambda chunks: env_after({"action": after(chunks)})["action"])
+
+
+def environment(path: str, batch: int, **env: Any) -> Any:
+    """The vector environment of ``lerobot-eval --env.NAME=VALUE`` for a saved policy; an observation is a tuple of as
+    many as the policy plans from."""
+    from lerobot.envs.factory import make_env
+
+    config, env_config = _configs(path, env)
+    made = [each for tasks in make_env(env_config, n_envs=batch).values() for each in tasks.values()]
+    if len(made) > 1:
+        raise ValueError(f"env: expected one task, such as --env.task=NAME names, got {len(made)}")
+    return _Remembering(made[0], config.n_obs_steps)
+
+
+def _configs(path: str, env: dict[str, Any]) -> tuple[Any, Any]:
+    """Of a saved policy, and of an environment."""
+    import draccus
+    from lerobot.configs import PreTrainedConfig
+    from lerobot.envs.configs import EnvConfig
+    from lerobot.utils.import_utils import register_third_party_plugins
+
+    register_third_party_plugins()
+    if (kind := env.get("type")) not in EnvConfig.get_known_choices():
+        raise ValueError(f"env: expected --env.type=NAME, as lerobot-eval takes it, got {kind}")
+    words = [f"--{name}={value}" for name, value in env.items() if name != "type"]
+    return PreTrainedConfig.from_pretrained(path), draccus.parse(EnvConfig.get_choice_class(kind), args=words)
+
+
+class _Remembering:
+    """A vector environment whose observations are tuples of the last ones, each with its task in words."""
+
+    def __init__(self, env: Any, length: int) -> None:
+        self._env, self._length, self._last = env, length, list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._env, name)
+
+    def reset(self, *, seed: Any = None) -> tuple[Any, ...]:
+        self._last = []  # the first observation stands for all before it
+        return self._seen(*self._env.reset(seed=seed, options={"lerobot_new_rollout": True}))
+
+    def step(self, actions: Any) -> tuple[Any, ...]:
+        return self._seen(*self._env.step(actions))
+
+    def _seen(self, observation: Batch, *others: Any) -> tuple[Any, ...]:
+        task = [""] * self._env.num_envs
+        for name in ("task", "task_description"):
+            with suppress(AttributeError, NotImplementedError):
+                task = [*self._env.call(name)]
+        now = {**observation, "task": task}
+        self._last = [*(self._last or [now] * self._length)[1:], now]
+        return tuple(self._last), *others
 
 
 def _refuse_ensembling(policy: nn.Module) -> None:
@@ -204,8 +263,9 @@ def _gathered(policy: nn.Module, batch: Batch) -> dict[str, int]:
     return lengths
 
 
-def _with_images(policy: nn.Module, batch: Batch) -> Batch:
-    """As the policy's own ``select_action`` has them: the pictures of all cameras as one tensor."""
+def _observed(policy: nn.Module, batch: Batch) -> Batch:
+    """As the policy's own ``select_action`` has them: no action, the pictures of all cameras as one tensor."""
+    batch = {name: value for name, value in batch.items() if name != "action"}
     cameras = getattr(getattr(policy, "config", None), "image_features", None)
     if not cameras or _IMAGES not in (getattr(policy, "_queues", None) or {}):
         return batch
@@ -227,17 +287,14 @@ def _size(batch: Batch) -> int:
 
 def _rows(batch: Batch, rows: NDArray[np.intp], size: int) -> Batch:
     """The same batch of these environments only: tensors and lists with an entry for each."""
-    return {name: _part(value, rows, size) for name, value in batch.items()}
 
+    def part(value: Any) -> Any:
+        if isinstance(value, Tensor) and value.ndim and len(value) == size:
+            return value[torch.from_numpy(rows).to(value.device)]
+        return [value[row] for row in rows] if isinstance(value, list) and len(value) == size else value
 
-def _part(value: Any, rows: NDArray[np.intp], size: int) -> Any:
-    if isinstance(value, Tensor) and value.ndim and len(value) == size:
-        return value[torch.from_numpy(rows).to(value.device)]
-    if isinstance(value, list) and len(value) == size:
-        return [value[row] for row in rows]
-    return value
+    return {name: part(value) for name, value in batch.items()}
 
 
 def _numpy(chunks: Tensor) -> NDArray[np.float32]:
-    result: NDArray[np.float32] = chunks.detach().to("cpu", torch.float32).numpy()
-    return result
+    return chunks.detach().to("cpu", torch.float32).numpy()

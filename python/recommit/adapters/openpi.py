@@ -32,20 +32,11 @@ class AdaptiveBroker:
         policy: a ``BasePolicy``, such as a ``WebsocketClientPolicy``: what has ``infer`` and ``reset``.
         rule: says how deep to commit.
         key: which array of the result is the plan.
-        read_plans: makes the rule's ``Plans`` of one result, where a rule reads more than the actions.
     """
 
-    def __init__(
-        self,
-        policy: Any,
-        rule: Rule | WithMemory,
-        *,
-        key: str = "actions",
-        read_plans: Callable[[Arrays], Plans] | None = None,
-    ) -> None:
+    def __init__(self, policy: Any, rule: Rule | WithMemory, *, key: str = "actions") -> None:
         self._policy = policy
         self._key = key
-        self._plans = read_plans or self._plain
         self._queue = Queue(rule)
         self._result: Arrays = {}
         self._length = self._place = 0
@@ -59,11 +50,11 @@ class AdaptiveBroker:
         """The next action, and the rest of the result that it came with."""
         if len(self._queue.empty()):
             result = self._policy.infer(obs)
-            plans = self._plans(result)
+            plans = Plans(_plan(result, self._key)[None])
             self._queue.fill(plans)
             self._result, self._length, self._place = result, plans.horizon, 0
-        self._queue.pop()
         step: Arrays = _sliced(self._result, self._place, self._length)
+        step[self._key] = self._queue.pop()[0]
         self._place += 1
         return step
 
@@ -72,9 +63,6 @@ class AdaptiveBroker:
         self._policy.reset()
         self._queue.reset()
         self._result = {}
-
-    def _plain(self, result: Arrays) -> Plans:
-        return Plans(_plan(result, self._key)[None])
 
 
 class Chunks:

@@ -51,8 +51,7 @@ class ToolRollout:
         step = game.commit(actions)
         if game.solved:
             return "Solved."
-        message = f"{step.executed} actions carried out, {step.moved} moved." if step.depth else f"{step.outcome}."
-        return self._shown(f"{message} {game.remaining} observations left.\n")
+        return self._shown(f"{step.text} {game.remaining} observations left.\n")
 
     def get_reward(self) -> float:
         """1 for a solved board, 0 for any other."""

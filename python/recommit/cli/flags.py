@@ -7,6 +7,7 @@ what is printed. The dataclass checks itself (``__post_init__``); what it refuse
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass
@@ -67,7 +68,9 @@ class Verb:
         shown = self.shown()
         description = f"{self.about}\n\nExample: {prog} {self.example}".rstrip()
         config = (tyro.conf.FlagCreatePairsOff,)
-        values = vars(tyro.cli(shown, prog=prog, description=description, args=gathered(words, shown), config=config))
+        values = vars(
+            tyro.cli(shown, prog=prog, description=description, args=gathered(dotted(words), shown), config=config)
+        )
         place = values.pop("backbone", "") if self.reads_policies else ""
         ready = self.bound(**values)
         if not values.get("show"):  # which prints what would be done
@@ -142,6 +145,13 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
     silent = "" if default is None or default in ((), "") else None
     shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
     return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
+
+
+def dotted(words: Sequence[str]) -> list[str]:
+    """The words with all ``--env.NAME=VALUE``, as LeRobot's commands take them, in one ``--env-kwargs``."""
+    parts = {word: word.removeprefix("--env.").partition("=") for word in words if re.match(r"--env\.\w.*=", word)}
+    values = {name: value for name, _, value in parts.values()}
+    return [word for word in words if word not in parts] + (["--env-kwargs", json.dumps(values)] if values else [])
 
 
 def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:

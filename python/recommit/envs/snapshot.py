@@ -216,7 +216,7 @@ class SnapshotEnv:
         rules that compare plans."""
         reward, begin = 0.0, self._clocks
         while not self.over:
-            plans = self.planned(planner, previous)
+            plans = rule.revise(self.planned(planner, previous))
             depth = int(rule.choose(plans)[0])
             reward += self.commit(plans.actions[0, :depth]).reward
             previous = plans.tail(np.array([depth]))

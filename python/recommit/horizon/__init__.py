@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
+from pathlib import Path
+
+from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, LowSpeed, Repetition
+from recommit.horizon.combining import BackwardCoherence, TemporalEnsemble
 from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
 from recommit.horizon.plans import Plans, Tail
 from recommit.horizon.queue import Decision, Queue
@@ -10,6 +13,7 @@ from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
 
 __all__ = [
     "Agreement",
+    "BackwardCoherence",
     "Confidence",
     "Consecutive",
     "Decision",
@@ -17,11 +21,24 @@ __all__ = [
     "EntropyJump",
     "FirstEvent",
     "Fixed",
+    "LowSpeed",
     "Plans",
     "Queue",
     "Repetition",
     "Rule",
     "Tail",
+    "TemporalEnsemble",
     "ThresholdRule",
     "WithMemory",
+    "load",
 ]
+
+
+def load(card: Path | str) -> Rule:
+    """The rule that a sweep recommends: its card.json, or its folder, whose bytes and figures are checked."""
+    from recommit.horizon.sweep import card as cards
+    from recommit.horizon.sweep import rules, table
+
+    content = cards.read(Path(card))
+    name = table.recommended(content)
+    return rules.rule_of(next(row["rule"] for row in content["rows"] if row["name"] == name))

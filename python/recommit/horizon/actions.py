@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recommit import checks
-from recommit.horizon.rule import Rule, leading, need, same
+from recommit.horizon.rule import Rule, ThresholdRule, leading, need, running, same
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.horizon.plans import Plans
-    from recommit.horizon.rule import Flags
+    from recommit.horizon.rule import Flags, Floats
 
 
 @dataclass(frozen=True)
@@ -127,3 +127,26 @@ class Consecutive(Rule):
         equal = same(plans.actions[:, :places], tail.actions[:, :places], self.tolerance).T
         common = leading(equal & (np.arange(places)[:, None] < tail.remaining))
         return np.minimum(np.where(tail.remaining > 0, 1 + common, self.first), plans.horizon)
+
+
+@dataclass(frozen=True)
+class LowSpeed(ThresholdRule):
+    """Up to the first point where the plan is slow, of chunks of positions: PACE (arXiv 2606.00537), as summarised.
+
+    With v_i the largest change of a coordinate from a_i to a_i+1, a point i is slow where v_i is no larger than its
+    neighbours and below ``threshold`` times the largest of the plan; the commitment ends with a_i. The paper's own
+    smoothing and norm were not read: these are ours.
+    """
+
+    def by_place(self, plans: Plans) -> Floats:
+        """The least relative speed of the slow points before the end of each prefix; 1 where there was none."""
+        if not plans.continuous:
+            raise ValueError("LowSpeed needs Plans.actions to be floats [N, H, D], since numbers have no speed")
+        speed = np.abs(np.diff(plans.actions.astype(np.float64), axis=1)).max(axis=-1).T
+        relative = np.ones((plans.horizon, len(plans)))
+        if plans.horizon > 3:
+            lowest = (speed[1:-1] <= speed[:-2]) & (speed[1:-1] <= speed[2:])
+            share = speed[1:-1] / np.maximum(speed.max(axis=0), 1e-300)
+            relative[2:-1] = np.where(lowest, share, 1.0)
+        running(np.minimum, relative)
+        return relative

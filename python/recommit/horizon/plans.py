@@ -25,11 +25,12 @@ class Tail:
     """What the last plans still hold beyond the actions that were executed.
 
     ``actions`` [N, H] or [N, H, D] begin with the action that would come next; places from ``remaining`` [N] on are not
-    read. 0 remain where there was no last plan.
+    read. 0 remain where there was no last plan. ``decisions`` [N] counts the plans before, where it is known.
     """
 
     actions: NDArray[Any]
     remaining: NDArray[np.integer]
+    decisions: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:
         actions = checks.array("actions", self.actions, "iuf")
@@ -157,8 +158,8 @@ def joined(parts: Sequence[Plans]) -> Plans:
         if there and len(there) < len(column):
             raise ValueError(f"parts: expected {each.name} in all {len(column)} batches or in none, got {len(there)}")
         if there and each.name == "previous":
-            pair = ([getattr(tail, name) for tail in there] for name in ("actions", "remaining"))
-            values[each.name] = Tail(*map(np.concatenate, pair))
+            known = [name for name in ("actions", "remaining", "decisions") if getattr(there[0], name) is not None]
+            values[each.name] = Tail(*(np.concatenate([getattr(tail, name) for tail in there]) for name in known))
         elif there:
             values[each.name] = np.concatenate(there)
     return Plans(**values)

@@ -91,17 +91,26 @@ class Queue:
             self.fill(planner(empty), empty)
         return self.pop(environments)
 
-    def fill(self, plans: Plans, rows: ArrayLike | None = None) -> Depths:
-        """Queue the beginning of each plan; returns how much. Row i of ``plans`` is for environment ``rows[i]``."""
+    def fill(self, plans: Plans, rows: ArrayLike | None = None, *, stale: int = 0) -> Depths:
+        """Queue the beginning of each plan; returns how much. Row i of ``plans`` is for environment ``rows[i]``.
+
+        ``stale``: how many actions were taken since these plans were asked for, as measured. So many of their first
+        actions are dropped, and with them what is still queued; the rule sees the rest.
+        """
         where = self._rows(rows)
-        self._check(plans, where)
+        self._check(plans, where, stale)
         if self._plans is None:
             self._plans = np.zeros((self.count, *plans.actions.shape[1:]), plans.actions.dtype)
         if plans.previous is None:
             plans = replace(plans, previous=self._tails(where, self._plans))
-        depths = self.rule.choose(plans, where) if isinstance(self.rule, WithMemory) else self.rule.choose(plans)
-        self._plans[where] = plans.actions
-        self._depth[where], self._place[where] = depths, 0
+        ahead = plans.part(np.arange(len(plans)), slice(stale, None), previous=plans.previous) if stale else plans
+        if isinstance(self.rule, WithMemory):
+            depths = self.rule.choose(ahead, where)
+        else:
+            ahead = self.rule.revise(ahead)
+            depths = self.rule.choose(ahead)
+        self._plans[where, stale:] = ahead.actions
+        self._depth[where], self._place[where] = stale + depths, stale
         if self._record:
             self._log(where, depths)
         if self._keep:
@@ -131,26 +140,22 @@ class Queue:
         if isinstance(self.rule, WithMemory):
             self.rule.reset(environments)
 
-    def drop(self, rows: ArrayLike | None = None) -> None:
-        """Observe again before the next action: the queue is emptied, the episode goes on."""
-        environments = self._rows(rows)
-        self._depth[environments] = self._place[environments]
-
     def _tails(self, rows: Rows, last: NDArray[Any]) -> Tail:
         """What the ``last`` plans hold beyond the actions taken; nothing where there was none."""
         horizon, begin = last.shape[1], self._place[rows]
         places = np.minimum(np.arange(horizon) + begin[:, None], horizon - 1)
-        return Tail(last[rows[:, None], places], np.where(begin > 0, horizon - begin, 0))
+        return Tail(last[rows[:, None], places], np.where(begin > 0, horizon - begin, 0), self.k[rows])
 
     def _log(self, rows: Rows, depths: Depths) -> None:
         columns = (rows, self._episode[rows], self.t[rows], self.k[rows], depths)
         self.decisions += [Decision(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
-    def _check(self, plans: Plans, rows: Rows) -> None:
+    def _check(self, plans: Plans, rows: Rows, stale: int) -> None:
         if len(plans) != len(rows):
             raise ValueError(f"plans: expected {len(rows)}, one per environment without actions, got {len(plans)}")
+        checks.integer("stale", stale, 0, plans.horizon - 1)
         full = rows[self.remaining[rows] > 0]
-        if len(full):
+        if len(full) and not stale:
             raise ValueError(f"rows: expected empty queues, got {self.remaining[full[0]]} actions in that of {full[0]}")
         if self._plans is None:
             return

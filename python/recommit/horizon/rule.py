@@ -46,6 +46,10 @@ class Rule(ABC):
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """A depth in 1..H for each plan, whatever ``depths`` allows."""
 
+    def revise(self, plans: Plans) -> Plans:
+        """What is executed in the place of these plans: the same, but of rules that combine plans."""
+        return plans
+
     def choose(self, plans: Plans) -> Depths:
         """[N] the depth of each plan, among those allowed."""
         proposed = checks.array("propose", self.propose(plans), "iu")

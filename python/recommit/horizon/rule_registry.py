@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
+from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, LowSpeed, Repetition
+from recommit.horizon.combining import BackwardCoherence, TemporalEnsemble
 from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
 from recommit.horizon.plans import Plans
 from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
@@ -97,13 +98,16 @@ RULES = {
         NamedRule("agreement", Agreement(0.5), words="sample-agreement threshold"),
         NamedRule("consecutive", Consecutive(), words="agreement with the last plan"),
         NamedRule("repetition", Repetition(), words="while the first action repeats"),
+        NamedRule("low-speed", LowSpeed(0.5), words="up to the first slow point"),
         NamedRule("entropy-jump", EntropyJump(), words="up to the largest rise of entropy"),
         NamedRule("first-event", FirstEvent(), words="up to the first event"),
+        NamedRule("temporal-ensemble", TemporalEnsemble(), words="mean of all plans for a tick"),
+        NamedRule("backward-coherence", BackwardCoherence(1), words="the sample nearest to the last plan"),
         NamedRule("reversal", FirstEvent(opposite=OPPOSITE), words="up to the first reversed action"),
     )
 }
-#: What needs more than a policy's greedy plans of a puzzle: samples of an observation, events.
-MORE = ("agreement", "first-event")
+#: What needs more than a policy's greedy plans of a puzzle: samples of an observation, events, vectors.
+MORE = ("agreement", "first-event", "low-speed", "temporal-ensemble", "backward-coherence")
 #: Rules for every puzzle's plans, and those that a graph is scored with.
 ON_PUZZLES = tuple(name for name in RULES if name not in MORE)
 NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *ON_PUZZLES)

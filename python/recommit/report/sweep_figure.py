@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write(card: dict[str, Any], path: Path) -> None:
+def write(card: dict[str, Any], *paths: Path) -> None:
     """Draw it."""
     with plotting.style():
-        plotting.save(drawn(card), path)
+        plotting.save(drawn(card), *paths)
 
 
 def drawn(card: dict[str, Any]) -> Figure:

@@ -101,8 +101,7 @@ def _trials(values: Floats, groups: Groups, squares: float) -> float:
 
 def mean(values: ArrayLike, groups: Groups = None) -> Interval:
     """The mean of numbers."""
-    each = np.asarray(values, np.float64)
-    return _ratio(each, np.ones_like(each), groups)
+    return ratio(values, np.ones_like(values, np.float64), groups)
 
 
 def difference(one: ArrayLike, other: ArrayLike, groups: Groups = None) -> Interval:
@@ -141,8 +140,9 @@ def mean_gain(
     return _student(float(shares.mean()), moves, groups), [by_price.get(i) for i in range(there.shape[1])]
 
 
-def _ratio(over: Floats, under: Floats, groups: Groups) -> Interval:
+def ratio(over: ArrayLike, under: ArrayLike, groups: Groups = None) -> Interval:
     """A ratio of sums, made linear."""
+    over, under = np.asarray(over, np.float64), np.asarray(under, np.float64)
     if not over.size:
         return Interval(0.0, 0.0, 0.0)
     estimate = float(over.sum() / under.sum())

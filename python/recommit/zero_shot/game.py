@@ -51,6 +51,7 @@ MOVES = ("blank", "tile")
 VIEWS = ("image", "text")
 
 
+@lru_cache  # a game is made in less time than its prompts are read
 def prompts(task: str, moves: str = MOVES[0], view: str = VIEWS[0]) -> tuple[Prompt, Prompt]:
     """The system prompt, and the prompt beside the picture or above the rows; named and hashed in manifests."""
     if moves != MOVES[0] and (moves not in MOVES or task != "sliding"):
@@ -72,6 +73,11 @@ class Step:
     executed: int
     solved: bool
     moved: int = 0  #: of the executed actions; the others were blocked
+
+    @property
+    def text(self) -> str:
+        """What it did, for the player."""
+        return f"{self.executed} actions carried out, {self.moved} moved." if self.depth else f"{self.outcome}."
 
 
 @dataclass(frozen=True)
@@ -286,8 +292,6 @@ class GameSpec:
     view: str = VIEWS[0]
     cell: int = CELL
     moves: str = MOVES[0]
-    price_action: float = 0.0
-    price_observation: float = 0.0
 
     def __post_init__(self) -> None:
         puzzle = registry.puzzle(self.task)
@@ -354,7 +358,7 @@ class GameSpec:
         fits = start.shape == tuple(self.size)
         puzzle = self.puzzle if fits else registry.puzzle(self.task).of_states((start.shape[0], start.shape[1]))
         how: dict[str, Any] = {"view": self.view, "cell": self.cell, "moves": self.moves}
-        return Game(puzzle, start, self.budget, prices=Prices(self.price_action, self.price_observation), **how)
+        return Game(puzzle, start, self.budget, **how)
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ Where packages can live beside ours, ours are seen there: ``beside``. A script r
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -25,17 +26,25 @@ class Environment:
     packages: tuple[str, ...]
     beside: bool = True
     flags: tuple[str, ...] = ()
+    #: Whether ``_mend`` has to look at it.
+    mended: bool = False
 
 
-#: LeRobot asks for an older torch than ours: what ACT imports is installed, without what that asks for in turn.
+#: LeRobot asks for an older torch than ours: what its evaluation imports is installed, without what that asks for in
+#: turn.
 _LEROBOT = (
-    "lerobot==0.4.4 torchvision==0.28.0 einops==0.8.2 draccus==0.10.0 mergedeep==1.3.4 pyyaml-include==1.4.1 "
-    "typing_inspect==0.9.0 mypy_extensions==1.1.0 termcolor==3.3.0 jsonlines==4.0.0 deepdiff==8.6.2 orderly-set==5.5.0 "
-    "opencv-python-headless==4.12.0.88 imageio==2.38.1 pyserial==3.5 av==15.1.0 diffusers==0.35.2"
+    "lerobot==0.6.1 gym-pusht==0.1.8 torchvision==0.28.0 einops==0.8.2 draccus==0.11.6 mergedeep==1.3.4 "
+    "pyyaml-include==1.4.1 typing_inspect==0.9.0 mypy_extensions==1.1.0 termcolor==3.3.0 jsonlines==4.0.0 "
+    "deepdiff==8.6.2 orderly-set==5.5.0 opencv-python-headless==4.12.0.88 imageio==2.38.1 pyserial==3.5 av==15.1.0 "
+    "diffusers==0.39.0 pymunk==6.11.1 cffi==2.1.1 pygame==2.6.1 shapely==2.1.2 setuptools==80.9.0"
 )
 NEEDS = {
     "openpi": Environment(("openpi-client==0.1.2", "numpy==1.26.4", "typing_extensions"), beside=False),
-    "lerobot": Environment(tuple(_LEROBOT.split()), flags=("--no-deps",)),
+    "lerobot": Environment(
+        (*_LEROBOT.split(), "-e", str(ROOT / "python" / "lerobot-plugin")),
+        flags=("--no-deps", "--ignore-requires-python"),
+        mended=True,
+    ),
     "sb3": Environment(("stable-baselines3==2.9.2",)),
     "torchrl": Environment(("torchrl==0.14.1",)),
 }
@@ -62,8 +71,35 @@ def interpreter(name: str) -> str:
         _show(folder, needs.beside)
         pins = ["-c", str(ROOT / "constraints.txt")] if needs.beside and not needs.flags else []
         subprocess.run([python, "-m", "pip", "install", "-q", *needs.flags, *pins, *needs.packages], check=True)
+        if needs.mended:
+            _mend(_site(folder))
         mark.write_text(wanted)
     return str(python)
+
+
+#: A generic class or function as Python 3.12 spells it, with decorators and one base.
+_GENERIC = re.compile(r"^((?:@.*\n)*)(class|def) (\w+)\[([^\]]+)\](?:\((\w+)\)(?=:$))?", re.MULTILINE)
+
+
+def _mend(site: Path) -> None:
+    """Rewrite type parameters for a Python that has none, and declare the operators of a torchvision that was compiled
+    for another torch."""
+    for path in site.joinpath("lerobot").rglob("*.py") if sys.version_info < (3, 12) else ():
+        text = path.read_text(encoding="utf-8")
+        path.write_text(_GENERIC.sub(_plain, re.sub(r"(?m)^type (\w+ = )", r"\1", text)), encoding="utf-8")
+    declared = 'import torch\nlibrary = torch.library.Library("torchvision", "DEF")\n'
+    for name in ("nms", "qnms"):
+        declared += f'library.define("{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")\n'
+    extension = site / "torchvision" / "extension.py"
+    extension.write_text(declared + extension.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def _plain(found: re.Match[str]) -> str:
+    decorators, kind, name, parameters, base = found.groups()
+    names = re.findall(r"(\w+)(?:: \w+)?", parameters)
+    made = "".join(f'{each} = __import__("typing").TypeVar("{each}")\n' for each in names)
+    bases = ", ".join(filter(None, [base, f'__import__("typing").Generic[{", ".join(names)}]']))
+    return f"{made}{decorators}{kind} {name}" + (f"({bases})" if kind == "class" else "")
 
 
 def _show(folder: Path, beside: bool) -> None:
@@ -71,8 +107,15 @@ def _show(folder: Path, beside: bool) -> None:
     seen = [Path(recommit.__file__).parents[1]]
     if beside:
         seen += [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-    site = sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)})
-    (Path(site) / "seen.pth").write_text("\n".join(map(str, seen)))
+    else:  # the compiled part of an editable install is not beside its sources
+        for each in Path(sysconfig.get_path("purelib")).glob("*recommit*"):
+            (_site(folder) / each.name).symlink_to(each)
+    lines = [f"import site; site.addsitedir({str(each)!r})" for each in seen]  # which finds an editable install too
+    (_site(folder) / "seen.pth").write_text("\n".join(lines))
+
+
+def _site(folder: Path) -> Path:
+    return Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
 
 
 def _variables() -> dict[str, str]:

@@ -1,13 +1,7 @@
-"""Small policies of LeRobot, random weights: with a fixed depth our queue gives the actions of their own queues. Called
-with ``alone``, LeRobot's ``__init__`` of all policies is passed by.
-"""
+"""Small policies of LeRobot, random weights: with a fixed depth our queue gives the actions of their own queues."""
 
 from __future__ import annotations
 
-import sys
-
-if "alone" in sys.argv:
-    import lerobot_alone  # noqa: F401  (before LeRobot)
 import torch
 from lerobot import __version__
 from lerobot.configs.types import FeatureType, PolicyFeature

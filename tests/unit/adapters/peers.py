@@ -1,4 +1,4 @@
-"""Environments with the real packages that adapters and examples meet."""
+"""Environments with the real packages that adapters meet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 import recommit
 
 ROOT = Path(__file__).resolve().parents[3]
-EXAMPLES = ROOT / "docs" / "examples"
 #: Where scripts/verify makes one environment per package.
 ENVIRONMENTS = Path(os.environ.get("RECOMMIT_ADAPTERS", ROOT / "build" / "verify" / "adapters"))
 #: What those environments see of this one.

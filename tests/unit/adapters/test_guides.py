@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import socket
 import subprocess
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.ports import free_port
 from tests.unit.adapters import foreign, peers
-from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = re.compile(r"^```py\n((?:(?!^```).)*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -55,9 +49,7 @@ def of(text: str, heading: str) -> PageProgram:
 
 #: Page, heading, and whose environment.
 PROGRAMS = [
-    ("adapters", "OpenEnv", "openenv"),
     ("adapters", "TRL", "trl"),
-    ("adapters", "Inspect", "inspect"),
     ("chunks", "LeRobot", "lerobot"),
     ("chunks", "openpi", "openpi"),
     ("rl-libraries", "Stable-Baselines3", "sb3"),
@@ -69,56 +61,18 @@ def printed(name: str, code: str, folder: Path) -> str:
     """What the program prints in an empty folder, in the environment called ``name``."""
     python = foreign.interpreter(name) if name in foreign.NEEDS else peers.interpreter(name)
     (folder / "program.py").write_text(code, encoding="utf-8")
-    shutil.copytree(peers.EXAMPLES, folder, dirs_exist_ok=True)
+    environment = {**peers.environment(name), "PYTHONPATH": peers.PATH if name not in foreign.NEEDS else ""}
     words = [python, "program.py"]
-    if name == "lerobot":  # whose own needs are not all installed: see lerobot_alone.py
-        words = [python, "-c", "import lerobot_alone, runpy; runpy.run_path('program.py')"]
-    seen = [str(Path(__file__).parent)] if name == "lerobot" else []
-    path = os.pathsep.join([*seen, peers.PATH if name not in foreign.NEEDS else ""])
-    environment = {**peers.environment(name), "PYTHONPATH": path}
     done = subprocess.run(words, check=False, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
-
-
-@contextmanager
-def server(port: int, folder: Path):
-    """The example's server as the page starts it."""
-    words = [
-        "-m",
-        "uvicorn",
-        "--app-dir",
-        str(peers.EXAMPLES),
-        "--factory",
-        "openenv_server:server",
-        "--port",
-        str(port),
-    ]
-    environment = peers.environment("openenv")
-    started = subprocess.Popen([peers.interpreter("openenv"), *words], cwd=folder, env=environment)
-    try:
-        until(lambda: started.poll() is not None or listens(port))
-        yield
-    finally:
-        started.terminate()
-        started.wait()
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("page", "heading", "name"), PROGRAMS)
 def test_it_prints_what_stands_there(page, heading, name, tmp_path):
     program = program_of(page, heading)
-    if name != "openenv":
-        out = printed(name, program.code, tmp_path)
-    else:
-        port = free_port()
-        with server(port, tmp_path):
-            out = printed(name, program.code.replace("8000", str(port)), tmp_path)
+    out = printed(name, program.code, tmp_path)
     assert program.agrees(out), out
 
 

@@ -15,7 +15,7 @@ from recommit import horizon
 
 torch = pytest.importorskip("torch")
 
-from recommit.adapters.lerobot import AdaptiveQueue, Chunks
+from recommit.adapters.lerobot import AdaptiveQueue, Chunks, _Remembering
 
 
 class Short(horizon.Fixed):
@@ -70,14 +70,6 @@ def test_episodes_of_a_batch_end_one_by_one():
     queue.select_action(batch(2))
     assert policy.asked == [[0, 1], [1]]
     assert [(look.environment, look.episode) for look in queue.decisions] == [(0, 0), (1, 0), (1, 1)]
-
-
-def test_dropped_actions_are_predicted_anew():
-    policy = lerobot_policy()
-    queue = AdaptiveQueue(policy, horizon.Fixed(3))
-    queue.select_action(batch(1))
-    queue.drop_queued_actions()
-    assert numbers(queue.select_action(batch(1))) == [CHUNK]
 
 
 def test_samples_reach_the_rule():
@@ -148,7 +140,7 @@ def test_a_sweep_gives_the_last_observations():
     policy.predict_action_chunk = lambda batch: torch.stack(list(policy._queues["observation.state"]), dim=1)  # noqa: ARG005
     policy.config.image_features = None
     del policy._queues["observation.images"]
-    chunks = Chunks(policy)
+    chunks = Chunks(policy, prepare=lambda values: {"observation.state": torch.as_tensor(values)})
     assert chunks.predict(np.arange(4.0).reshape(2, 2, 1))[:, :, 0].tolist() == [[0, 1], [2, 3]]
     refused([(lambda: chunks.predict(np.zeros((2, 3))), "the last 2 of observation.state, as FrameStackObservation")])
     policy.config.temporal_ensemble_coeff = 0.01
@@ -157,21 +149,45 @@ def test_a_sweep_gives_the_last_observations():
 
 @pytest.mark.nightly
 def test_around_real_policies(tmp_path):
-    assert "equal to the queues of ACT and Diffusion" in foreign.run(
-        "lerobot", "lerobot_policies.py", tmp_path, "alone"
-    )
+    assert "equal to the queues of ACT and Diffusion" in foreign.run("lerobot", "lerobot_policies.py", tmp_path)
+
+
+@pytest.mark.nightly
+def test_the_plugin_in_lerobots_own_evaluation(tmp_path):
+    assert "plays n_action_steps, counts queries, and sweeps" in foreign.run("lerobot", "lerobot_plugin.py", tmp_path)
 
 
 def test_a_sweep_asks_for_chunks_of_tensors():
     policy = lerobot_policy()
     seen, predict, two = [], policy.predict_action_chunk, {"id": torch.tensor([4, 5]), "task": ["push"] * 2}
     policy.predict_action_chunk = lambda given: (seen.append(given), predict(two))[1]
-    chunks = Chunks(policy, finish=lambda each: each * 2)
+    chunks = Chunks(policy, prepare=lambda each: {"all": each, "action": None}, finish=lambda each: each * 2)
     chunks.reset()
-    assert chunks.predict(np.ones((2, 3)))[:, 0, 0].tolist() == [8, 10]
-    assert seen[0]["observation.state"].dtype == torch.float32
-    chunks.predict({"task": ["push", "push"], "observation.state": np.zeros((2, 3))})
-    assert seen[1]["task"] == ["push", "push"]
+    assert chunks.predict(7)[:, 0, 0].tolist() == [8, 10]
+    assert seen == [{"all": 7}]  # LeRobot's processors leave an action there, which policies take for a history
     assert (policy.resets, policy.training) == (1, False)
-    Chunks(policy, prepare=lambda each: {"all": each}).predict(7)
-    assert seen[2] == {"all": 7}
+
+
+def test_an_environment_gives_as_many_observations_as_the_policy_plans_from():
+    class Counting:
+        num_envs = 2
+
+        def reset(self, *, seed, options):
+            assert options["lerobot_new_rollout"]
+            return {"t": np.array(seed)}, {}
+
+        def step(self, actions):
+            return {"t": actions}, 0.0, {}
+
+        def call(self, name):
+            if name != "task":
+                raise AttributeError
+            return ("push", "pull")
+
+    env = _Remembering(Counting(), 3)
+    (observations, _), (later, *_) = env.reset(seed=[4, 5]), env.step(np.array([6, 7]))
+    assert [each["t"].tolist() for each in observations] == [[4, 5]] * 3
+    assert [each["t"].tolist() for each in later] == [[4, 5], [4, 5], [6, 7]]
+    assert later[0]["task"] == ["push", "pull"]
+    assert env.reset(seed=[8, 9])[0][2]["t"].tolist() == [8, 9]
+    assert env.num_envs == 2

@@ -33,15 +33,6 @@ def test_reset_drops_the_chunk():
     assert [(look.episode, look.t, look.k, look.h) for look in broker.decisions] == [(0, 0, 0, 4), (1, 0, 0, 4)]
 
 
-def test_a_rule_may_read_more():
-    def plans(result):
-        return horizon.Plans(result["actions"][None], entropies=np.array([[0.0, 0, 0, 5, 5, 5]]))
-
-    broker = AdaptiveBroker(OpenpiPolicy(), horizon.EntropyJump(), read_plans=plans)
-    broker.infer({"id": 0})
-    assert broker.decisions[0].h == 3
-
-
 def test_a_sweep_asks_for_one_observation_after_the_other():
     policy = OpenpiPolicy()
     chunks = Chunks(policy, prepare=lambda each: {"id": each["number"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from recommit.cli import command_line, flags
-from recommit.cli.flags import Verb, gathered
+from recommit.cli.flags import Verb, dotted, gathered
 
 pytest.importorskip("tyro")
 
@@ -126,3 +127,11 @@ def test_options_are_read_without_what_a_verb_works_with() -> None:
 )
 def test_a_flag_of_several_values_keeps_all_of_them(words: str, expected: str) -> None:
     assert gathered(words.split(), VERB.shown()) == expected.split()
+
+
+def test_lerobots_words_for_an_environment_become_its_arguments() -> None:
+    words = ["--lerobot", "saved", "--env.type=pusht", "--out", "sweep", "--env.task=a=b", "--env", "x"]
+    *rest, name, values = dotted(words)
+    assert rest == ["--lerobot", "saved", "--out", "sweep", "--env", "x"]
+    assert (name, json.loads(values)) == ("--env-kwargs", {"type": "pusht", "task": "a=b"})
+    assert dotted(rest) == rest

@@ -103,6 +103,20 @@ def test_a_defective_queue_is_caught(defective):
         check_all(episodes)
 
 
+def test_stale_actions_of_a_late_plan_are_dropped():
+    """Asked for with two actions left, it arrives two ticks later, or one: the rest of the old plan goes then."""
+    queue, plan = horizon.Queue(horizon.Fixed(4)), horizon.Plans(np.arange(6)[None])
+    queue.fill(plan)
+    first = [int(queue.pop()[0]) for _ in range(4)]
+    queue.fill(horizon.Plans(np.arange(10, 16)[None]), stale=2)
+    second = [int(queue.pop()[0]) for _ in range(3)]
+    queue.fill(horizon.Plans(np.arange(20, 26)[None]), stale=1)
+    assert (first, second) == ([0, 1, 2, 3], [12, 13, 14])
+    assert queue.remaining.tolist() == [4]
+    assert queue.act(None).tolist() == [21]
+    assert [(each.t, each.k, each.h) for each in queue.decisions] == [(0, 0, 4), (4, 1, 4), (7, 2, 4)]
+
+
 def test_a_memory_belongs_to_episodes():
     queue = horizon.Queue(horizon.WithMemory(horizon.Fixed(2, depths=(1, 2))), 2)
 

@@ -100,9 +100,9 @@ def test_memories_and_queues():
     rule.choose(keyed(2))
     queue, full = Queue(Fixed(2), 2), Queue(Fixed(2), 2)
     full.fill(PLAIN)
-    dropped = Queue(Fixed(2), 2)
-    dropped.fill(PLAIN)
-    dropped.drop()
+    through = Queue(Fixed(2), 2)
+    through.fill(PLAIN)
+    through.pop(), through.pop()
     refused(
         [
             (lambda: rule.choose(keyed(1)), "episodes: expected their numbers, since there were 2 plans, got 1"),
@@ -111,7 +111,7 @@ def test_memories_and_queues():
             (lambda: queue.pop([1, 1]), "rows: expected each environment once, got [1, 1]"),
             (lambda: full.fill(PLAIN), "rows: expected empty queues, got 2 actions in that of 0"),
             (
-                lambda: dropped.fill(Plans(np.zeros((2, 5), int))),
+                lambda: through.fill(Plans(np.zeros((2, 5), int))),
                 "plans.actions: expected (3,) of each plan, as at first, got (5,)",
             ),
         ]

@@ -19,6 +19,7 @@ from recommit.horizon import (
     EntropyJump,
     FirstEvent,
     Fixed,
+    LowSpeed,
     Plans,
     Repetition,
 )
@@ -46,10 +47,11 @@ RULES = {
     "agreement": (st.builds(Agreement, EIGHTHS, TOLERANCE, depths=DEPTHS), slow.agreement),
     "consecutive": (st.builds(Consecutive, TOLERANCE, LEAST, depths=DEPTHS), slow.consecutive),
     "repetition": (st.builds(Repetition, TOLERANCE, depths=DEPTHS), slow.repetition),
+    "slow": (st.builds(LowSpeed, EIGHTHS, depths=DEPTHS), slow.low_speed),
     "event": (st.builds(FirstEvent, depths=DEPTHS), slow.first_event),
     "reversal": (st.builds(FirstEvent, st.just((1, 0, 2)), depths=DEPTHS), slow.first_event),
 }
-ON_VECTORS = ["entropy", "jump", "disagreement", "agreement", "consecutive", "repetition", "event"]
+ON_VECTORS = ["entropy", "jump", "disagreement", "agreement", "consecutive", "repetition", "slow", "event"]
 
 
 def expected(plans, rule, twin):
@@ -76,7 +78,7 @@ def compare(plans, rule, twin):
     np.testing.assert_array_equal(depths, expected(plans, rule, twin))
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", [name for name in RULES if name != "slow"])
 @quick
 @given(plans=cases.numbered(), data=st.data())
 def test_rules_equal_their_twins(name, plans, data):
@@ -112,6 +114,14 @@ def test_entropies_are_computed_where_there_are_none(plans, threshold, least):
     compare(plans, rule, slow.confidence)
 
 
+@pytest.mark.parametrize(("threshold", "depth"), [(0.2, 7), (0.3, 4), (0.6, 4), (1.0, 4)])
+def test_a_slow_point_is_slower_than_its_neighbours(threshold, depth):
+    """Steps of 0.5 and 0.375 of the largest lead to the slowest, of 0.25, and are no ends themselves."""
+    plans = Plans(np.cumsum([0.0, 4.0, 2.0, 1.5, 1.0, 2.0, 4.0])[None, :, None])
+    compare(plans, LowSpeed(threshold), slow.low_speed)
+    assert LowSpeed(threshold).choose(plans).tolist() == [depth]
+
+
 PLANTED = {
     "fixed": Fixed(3),
     "product": Confidence(0.5),
@@ -122,6 +132,7 @@ PLANTED = {
     "agreement": Agreement(0.75),
     "consecutive": Consecutive(),
     "repetition": Repetition(),
+    "slow": LowSpeed(0.75),
     "event": FirstEvent(),
     "reversal": FirstEvent((1, 0, 2)),
 }
@@ -129,7 +140,10 @@ PLANTED = {
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [*(("numbered", name) for name in RULES), *(("continuous", name) for name in RULES if name != "reversal")],
+    [
+        *(("numbered", name) for name in RULES if name != "slow"),
+        *(("continuous", name) for name in RULES if name != "reversal"),
+    ],
 )
 def test_a_planted_defect_is_noticed(kind, name):
     plans, (_, twin), rule = cases.many(kind), RULES[name], PLANTED[name]

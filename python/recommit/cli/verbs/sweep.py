@@ -4,15 +4,16 @@ says."""
 from __future__ import annotations
 
 from json import dumps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recommit.horizon.sweep.options import SweepOptions, VerifyOptions
-from recommit.runs.progress import Progress, clock
+from recommit.runs.progress import Curves, Progress, clock, refuse_missing
 from recommit.storage.errors import need
 from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> None:
@@ -22,19 +23,37 @@ def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> Non
         json: Print the summary as JSON.
         quiet: Print nothing while playing.
     """
-    from recommit.horizon.sweep.run import FIGURE, TABLE, run
+    from recommit.horizon.sweep.card import CARD
+    from recommit.horizon.sweep.run import FIGURES, TABLE, run
+    from recommit.horizon.sweep.table import for_lerobot
     from recommit.storage import safe_open
 
     try:
         from recommit.report import sweep_figure
     except ImportError:
         raise need("matplotlib", "report") from None
+    projects = {"wandb": options.wandb, "trackio": options.trackio}
+    refuse_missing(projects)
     try:
         card = run(options, progress=_shown(quiet))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on, and plays no episode again") from None
-    sweep_figure.write(card, options.out / FIGURE)
+    sweep_figure.write(card, *(options.out / name for name in FIGURES))
+    _track(card, options.out, projects)
     tell(dumps(card["summary"], indent=2) if json else safe_open.text(options.out / TABLE), end="\n" if json else "")
+    if options.lerobot and not json:
+        tell("\n" + for_lerobot(card, options.lerobot, options.arguments()["type"], options.out / CARD), end="")
+
+
+def _track(card: dict[str, Any], out: Path, projects: dict[str, str]) -> None:
+    """Figures of the rows for trackers: of fixed depths as a curve, of rules as a point each."""
+    curves = Curves(out, tensorboard=False, projects=projects, whole=card["settings"], step=0)
+    for row in card["summary"]:
+        name, _, depth = row["name"].partition("-")
+        fixed = name == "fixed"
+        figures = {key: row[key][0] for key in ("score", "queries", "minus_best_fixed")}
+        curves.add(int(depth) if fixed else card["horizon"], figures, prefix=name if fixed else row["name"])
+    curves.close()
 
 
 def verify(options: VerifyOptions, quiet: bool = False) -> None:

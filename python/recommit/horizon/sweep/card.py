@@ -32,7 +32,11 @@ MOST = 1 << 28
 #: A name or a version of a package, such as torch and 2.11.0+cpu.
 _WELL_FORMED = re.compile(r"[A-Za-z0-9][\w.+!-]{0,63}").fullmatch
 #: What an episode comes to.
-OUTCOMES: verified.Fields = {"success": (bool, type(None)), "total": verified.NUMBER, "ticks": int, "queries": int}
+OUTCOMES: verified.Fields = {
+    "success": (bool, type(None)),
+    "total": verified.NUMBER,
+    **dict.fromkeys(("ticks", "queries", "stale"), int),
+}
 _ROW = {"name": str, "rule": {"rule": str}, "outcomes": {name: [kind] for name, kind in OUTCOMES.items()}}
 _FIELDS = {
     "schema": str,
@@ -84,6 +88,18 @@ def values(outcomes: Outcomes, kind: str, price: float) -> Floats:
     return scores(outcomes, kind) - price * np.array(outcomes["queries"], np.float64)
 
 
+def choice_price(rows: Sequence[dict[str, Any]], kind: str, price: float) -> float:
+    """What a query costs where rules and their numbers are chosen: ``price``, or where that is 0 so much that as many
+    queries as any fixed depth has cost ``table.MARGIN``, of success or of the return's range. Without it a number that
+    asks at every tick is taken for the least bit of score."""
+    own = [row["outcomes"] for row in rows if is_fixed(row)]
+    if price or not own:
+        return price
+    means = [float(scores(each, kind).mean()) for each in own]
+    worth = table.MARGIN * (1.0 if kind == "success" else max(means) - min(means))
+    return worth / max(float(np.mean(each["queries"])) for each in own)
+
+
 def chosen(rows: Sequence[dict[str, Any]], kind: str, price: float) -> dict[str, dict[str, Any]]:
     """By name, the rule with the highest mean value; of equals the one with fewer queries."""
     merits: dict[str, dict[int, tuple[float, float]]] = {}
@@ -96,8 +112,10 @@ def chosen(rows: Sequence[dict[str, Any]], kind: str, price: float) -> dict[str,
 
 def best_on_validation(card: Card, *, fixed: bool) -> str:
     """The name of the best fixed depth, or of the best rule, on validation episodes; empty where there is none."""
-    every = [{**row, "name": "", "rule": row["name"]} for row in card["validation"] if is_fixed(row) == fixed]
-    name: Any = chosen(every, card["score"], card["settings"]["price"]).get("", "")
+    rows, price = card["validation"], card["settings"]["price"]
+    price = price if fixed else choice_price(rows, card["score"], price)
+    every = [{**row, "name": "", "rule": row["name"]} for row in rows if is_fixed(row) == fixed]
+    name: Any = chosen(every, card["score"], price).get("", "")
     return str(name)
 
 
@@ -122,6 +140,9 @@ def summary(card: Card) -> list[dict[str, Any]]:
                 "queries": [*table.bounds(intervals.mean(queries))],
                 "queries_of_successes": float(won.mean()) if len(won) else None,
                 "ticks": float(np.mean(outcomes["ticks"])),
+                "stale_action_ratio": float(
+                    np.sum(outcomes["stale"]) / np.sum(outcomes["ticks"])
+                ),  # as vla-eval has it
                 "minus_best_fixed": [*table.bounds(less)],
             }
         )
@@ -182,13 +203,15 @@ def _check(path: Path, card: Card) -> None:
             played, what = row["outcomes"], f"{path}: {name}, {row['name']}"
             if any(len(played[field]) != len(card["seeds"][split]) for field in OUTCOMES):
                 raise errors.Damaged(f"{what}: expected an episode for each seed")
-            for ticks, queries in zip(played["ticks"], played["queries"], strict=True):
-                if not 1 <= queries <= ticks <= most:
+            for ticks, queries, stale in zip(*(played[field] for field in ("ticks", "queries", "stale")), strict=True):
+                if not (1 <= queries <= ticks <= most and 0 <= stale <= ticks):
                     raise errors.Damaged(
-                        f"{what}: expected 1 <= queries <= ticks <= {most}, got {queries} queries in {ticks} ticks"
+                        f"{what}: expected 1 <= queries <= ticks <= {most} and 0 <= stale <= ticks, got {queries} "
+                        f"queries and {stale} stale in {ticks} ticks"
                     )
     try:
-        rules = chosen(card["validation"], card["score"], card["settings"]["price"])
+        price = choice_price(card["validation"], card["score"], card["settings"]["price"])
+        rules = chosen(card["validation"], card["score"], price)
         again = {"best_fixed": best_on_validation(card, fixed=True), "summary": summary(card)}
         again["rows"] = [{**row, "rule": rules.get(row["name"])} for row in card["rows"]]
     except (ValueError, TypeError, KeyError) as error:

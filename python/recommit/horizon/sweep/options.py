@@ -40,7 +40,9 @@ class SweepOptions:
             module:function. A file is run.
         policy: What makes the policy, an object with predict(observations): file.py:function or module:function. The
             file is run.
-        out: A folder for card.json, table.md, figure.svg and what an interrupted sweep goes on with.
+        lerobot: A policy that LeRobot saved, a folder or a name on the hub, in the place of policy. Then
+            --env.type=pusht and other --env.NAME=VALUE of lerobot-eval stand in the place of env.
+        out: A folder for card.json, table.md, figure.svg and .png and what an interrupted sweep goes on with.
         env_kwargs: Arguments of the environment, as a JSON object.
         files: Files and folders that the policy reads, such as weights; their hashes go into the card.
         depths: Fixed depths, which rules choose from too (default: all of 1..H; of H > 16 sixteen fixed ones).
@@ -57,13 +59,17 @@ class SweepOptions:
             return is reported).
         stop: Whether an episode ends at its first success, or goes on to its end, where its last tick decides.
         max_steps: Ticks after which an episode is cut.
-        price: What a query costs in the unit of success or return; choices and differences are of what is left.
+        price: What a query costs in the unit of success or return; choices and differences are of what is left. With
+            0, numbers of rules are chosen as if the queries of fixed depth 1 cost the margin, 5 points.
         batch: Episodes side by side, which the policy gets as one batch; a vector of environments has its own number.
         jobs: Processes, with one thread each. The card does not depend on it.
+        wandb: Send the figures to this project of Weights & Biases, a fixed depth as the step.
+        trackio: Write them for trackio, by this project.
     """
 
     env: str = ""
     policy: str = ""
+    lerobot: str = ""
     out: Path
     env_kwargs: str = "{}"
     files: tuple[Path, ...] = ()
@@ -81,6 +87,8 @@ class SweepOptions:
     price: float = 0.0
     batch: int = 1
     jobs: int = 1
+    wandb: str = ""
+    trackio: str = ""
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
@@ -95,11 +103,16 @@ class SweepOptions:
         if max(self.episodes, self.validation) > APART or self.seed + APART + self.validation > MOST_SEED:
             raise ValueError(f"seed: expected seeds of all episodes below {MOST_SEED:,}, got {self.seed} as the first")
         object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))
+        if self.lerobot:
+            object.__setattr__(self, "env", "recommit.adapters.lerobot:environment")
+            object.__setattr__(self, "policy", "recommit.adapters.lerobot:saved")
+            folder = (Path(self.lerobot),) if Path(self.lerobot).is_dir() else ()
+            object.__setattr__(self, "files", self.files or folder)
 
     def arguments(self) -> dict[str, Any]:
-        """Those of the environment."""
+        """Those of the environment; of LeRobot's, those of the policy too."""
         arguments: dict[str, Any] = json.loads(self.env_kwargs)
-        return arguments
+        return {"path": self.lerobot, "batch": self.batch, **arguments} if self.lerobot else arguments
 
     @property
     def lead(self) -> int:
@@ -121,6 +134,7 @@ class VerifyOptions:
         card: The card.json of a sweep, or its folder.
         policy: What makes the policy; see recommit sweep. The file is run.
         env: What makes the environment; a Gymnasium id need not be said again.
+        lerobot: The saved policy of LeRobot, in their place.
         env_kwargs: Arguments of the environment, as a JSON object.
         files: The files and folders of the policy.
         episodes: How many episodes are played again.
@@ -130,6 +144,7 @@ class VerifyOptions:
     card: Path
     policy: str = ""
     env: str = ""
+    lerobot: str = ""
     env_kwargs: str = "{}"
     files: tuple[Path, ...] = ()
     episodes: int = 20

@@ -50,6 +50,8 @@ class Outcome:
     total: float = 0.0
     ticks: int = 0
     queries: int = 0
+    #: Ticks in which the robot waited for a chunk.
+    stale: int = 0
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,8 @@ class Episodes:
             refuse_outside(actions, space)
             for row, action in zip(moving.tolist(), actions, strict=True):
                 yield row, action.astype(space.dtype) if np.ndim(action) else space.dtype.type(action)
+        for row in standing:
+            self.outcomes[row].stale += 1
         if len(standing):
             yield from zip(standing.tolist(), self._waits(standing), strict=True)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recommit import horizon
 from recommit.horizon import rule_registry
-from recommit.horizon.actions import Consecutive, Repetition
+from recommit.horizon.actions import Consecutive, Fixed, Repetition
 from recommit.horizon.confidence import Agreement
 from recommit.horizon.plans import Plans
 from recommit.horizon.rule import Rule, ThresholdRule
@@ -46,7 +46,7 @@ def candidates(
     for name in rule_registry.ON_CHUNKS:
         try:
             rules = _variants(rule_registry.named(name, depths).rule, plans, count)
-            rules[0].choose(plans)
+            rules[0].choose(rules[0].revise(plans))
         except ValueError as error:
             left_out[name] = NOTHING if str(error).startswith("plans:") else str(error)
         else:
@@ -60,6 +60,11 @@ def _variants(rule: Any, plans: Plans, count: int) -> list[Rule]:
     tolerances = TOLERANCES.get(type(rule)) if plans.continuous else None
     if tolerances:
         return [replace(rule, tolerance=each) for each in np.unique(tolerances(plans, count)).tolist()]
+    if isinstance(rule, Fixed):
+        allowed = rule.allowed(plans.horizon)
+        return [
+            replace(rule, depth=int(each)) for each in np.unique(np.geomspace(allowed[0], allowed[-1], count).round())
+        ]
     if isinstance(rule, ThresholdRule):
         return [replace(rule, threshold=each) for each in np.unique(rule.thresholds(plans, count)).tolist()]
     return [rule]
@@ -84,10 +89,12 @@ def rule_of(values: dict[str, Any]) -> Rule:
     return made
 
 
-def number(values: dict[str, Any]) -> float | None:
-    """The number of a described rule that was chosen: a tolerance, or else a threshold; None if it has none."""
-    numbers = [values[name] for name in ("tolerance", "threshold") if name in values]
-    return next((each for each in numbers if each), numbers[-1] if numbers else None)
+def chosen(values: dict[str, Any]) -> str:
+    """The number of a described rule that was chosen, with its name: a tolerance, or else a threshold or a depth."""
+    names = ("tolerance", "threshold", *(["depth"] if values["rule"] != "Fixed" else []))
+    numbers = [(name, values[name]) for name in names if name in values]
+    named = next((each for each in numbers if each[1]), numbers[-1] if numbers else None)
+    return "" if named is None else f"{named[0]} {named[1]:.3g}"
 
 
 def _of_samples(plans: Plans, count: int) -> NDArray[np.float64]:

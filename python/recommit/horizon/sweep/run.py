@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     #: The answers to requests, in order; the second argument is called with each request once it is answered.
     Get = Callable[[Sequence[Request], Callable[[Request], None]], list[Reply]]
 
-MARK, LOG, TABLE, FIGURE = "sweep.json", "episodes.jsonl", "table.md", "figure.svg"
+MARK, LOG, TABLE, FIGURES = "sweep.json", "episodes.jsonl", "table.md", ("figure.svg", "figure.png")
 #: Options that do not change a card, or stand elsewhere in it.
-ELSEWHERE = ("out", "jobs", "env", "policy", "files")
+ELSEWHERE = ("out", "jobs", "env", "policy", "lerobot", "files", "wandb", "trackio")
 
 
 def run(
@@ -62,7 +62,7 @@ def run(
         def ask(requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
             nonlocal begun
             for answer in players.ask(requests):
-                if not begun:  # a program that cannot be looked at leaves no sweep behind
+                if not begun and requests[answer[0]]["ask"] != "look":  # a refused call leaves no sweep behind
                     mark = (json.dumps(about, sort_keys=True) + "\n").encode()
                     files.replace(files.Files(), options.out / MARK, mark)
                     begun = True
@@ -96,6 +96,7 @@ class Answers:
         self._ask, self._log, self.batch = ask, log, batch
         self._known: dict[str, Reply] = {}
         self._checked = {"rules"}
+        self._new: list[dict[str, Any]] = []
         for record in jsonl.read(log.path):
             key, reply = record.get("key"), record.get("reply")
             if record.get("sha256") != _digest([key, reply]) or not isinstance(key, str) or not isinstance(reply, dict):
@@ -113,7 +114,11 @@ class Answers:
                 heard(request)
         for i, reply in self._ask([requests[i] for i in missing]) if missing else ():
             key = keys[missing[i]]
-            self._log.add({"key": key, "reply": reply, "sha256": _digest([key, reply])})
+            self._new.append({"key": key, "reply": reply, "sha256": _digest([key, reply])})
+            if requests[missing[i]]["ask"] != "look":  # from now on the folder is this sweep's
+                for record in self._new:
+                    self._log.add(record)
+                self._new.clear()
             self._known[key] = reply
             self._checked.add(requests[missing[i]]["ask"])
             heard(requests[missing[i]])
@@ -189,7 +194,7 @@ def content(options: SweepOptions, get: Get, progress: Progress) -> dict[str, An
     total = sum(len(each) for each in tries.values()) * options.validation + len(tries) * options.episodes
     validation = [played("validation", name, rule) for name, each in tries.items() for rule in each]
     kind = cards.score_kind([row["outcomes"] for row in validation], options.success)
-    chosen = cards.chosen(validation, kind, options.price)
+    chosen = cards.chosen(validation, kind, cards.choice_price(validation, kind, options.price))
     rows = [played("test", name, rule) for name, rule in chosen.items()]
     figures = {"score": kind, "left_out": found["left_out"], "seeds": seeds, "validation": validation, "rows": rows}
     return {**look, **figures}

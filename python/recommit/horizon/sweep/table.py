@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recommit.horizon.sweep.card import best_on_validation, is_fixed
-from recommit.horizon.sweep.rules import number as chosen_number
+from recommit.horizon.sweep.rules import chosen
 from recommit.results.intervals import Interval
 from recommit.results.table import MARGIN, Grid, deepest_within, number, spread
 from recommit.storage.terminal_text import cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from recommit.horizon.sweep.card import Card
 
@@ -20,20 +23,24 @@ def text(card: Card, milliseconds: float | None = None) -> str:
     """All rows with their intervals; what was left out, and why; how it was played."""
     kind, success = card["score"], card["score"] == "success"
     digits, scale = (1, 100.0) if success else (2, 1.0)
-    rules, reference = {row["name"]: chosen_number(row["rule"]) for row in card["rows"]}, card["best_fixed"]
+    rules, reference = {row["name"]: chosen(row["rule"]) for row in card["rows"]}, card["best_fixed"]
     columns: dict[str, Callable[[dict[str, Any]], str]] = {
         "": lambda each: each["name"] + (" *" if each["frontier"] else ""),
-        "number": lambda each: "" if rules[each["name"]] is None else f"{rules[each['name']]:.3g}",
+        "chosen": lambda each: rules[each["name"]],
         f"{kind}, %" if success else kind: lambda each: _interval(each["score"], digits, scale),
         "queries": lambda each: number(each["queries"][0]),
         "of successes": lambda each: number(each["queries_of_successes"]).replace("-", ""),
         "ticks": lambda each: number(each["ticks"]),
+        "stale, %": lambda each: number(each["stale_action_ratio"], 1, 100),
         "minus best fixed" + (", priced" if card["settings"]["price"] else ""): lambda each: (
             "" if each["name"] == reference else _interval(each["minus_best_fixed"], digits, scale)
         ),
     }
-    if not success:
-        del columns["of successes"]
+    for name in (
+        *(["of successes"] if not success else []),
+        *(["stale, %"] if not card["settings"]["latency"] else []),
+    ):
+        del columns[name]
     parts = [Grid.by(columns, card["summary"]).markdown(), "", in_short(card), "", *notes(card)]
     if milliseconds is not None:
         parts.append(f"A query took {milliseconds:.3g} ms of one thread here, as measured; the card does not have it.")
@@ -44,10 +51,10 @@ def in_short(card: Card) -> str:
     """How much of a chunk to execute: the deepest fixed depth that is certain to be no worse than the best one by more
     than ``table.MARGIN``, of success or of the return's range."""
     kind, best = card["score"], card["best_fixed"]
-    depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
     own = {each["name"]: each for each in card["summary"]}
-    names = {depth: name for name, depth in depths.items()}
-    minus = {depth: _read(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
+    names = {int(row["rule"]["depth"]): row["name"] for row in card["rows"] if is_fixed(row)}
+    depths = {name: depth for depth, name in names.items()}
+    minus, margin, deepest = _fixed(card)
     horizon, top = card["horizon"], max(minus, key=lambda depth: minus[depth].mean)
     digits, scale = (1, 100.0) if kind == "success" else (2, 1.0)
     if minus[top].low > 0:
@@ -56,10 +63,7 @@ def in_short(card: Card) -> str:
             f"{top} is better by {spread(minus[top], digits, scale)}: {len(card['seeds']['validation'])} validation "
             "episodes are too few to choose by, more (--validation) would tell."
         )
-    means = [each.mean for each in minus.values()]
-    margin = MARGIN if kind == "success" else MARGIN * (max(means) - min(means))
     words = f"{100 * MARGIN:g} points" if kind == "success" else f"{margin:.3g}"
-    deepest = max(deepest_within(minus, margin) or 0, depths[best])
     deeper = sorted(depth for depth in minus if depth > deepest)
     parts = [f"The best fixed depth is {deepest} of {horizon}"]
     if deepest != depths[best]:
@@ -72,13 +76,79 @@ def in_short(card: Card) -> str:
         parts.append(f"these episodes do not tell whether a shallower one is better by more than {words}")
     if open_ := [depth for depth in deeper if minus[depth].high >= -margin]:
         listed = f"depth {open_[0]} is" if len(open_) == 1 else f"depths {', '.join(map(str, open_))} are"
-        parts.append(f"these episodes do not tell whether {listed} worse by more than {words}: more (--episodes) would")
+        parts.append(
+            f"these episodes do not tell whether {listed} worse by more than {words}: "
+            f"{_more(minus[open_[0]], margin, len(card['seeds']['test']))} (--episodes) would"
+        )
     if worse := [depth for depth in deeper if depth not in open_]:
         parts.append(f"depth {worse[0]} differs by {spread(minus[worse[0]], digits, scale)}")
-    rule = best_on_validation(card, fixed=False)
-    if rule and (ahead := _read(own[rule]["minus_best_fixed"])).low > 0:
-        parts.append(f"{cell(rule)} is better by {spread(ahead, digits, scale)}")
-    return "; ".join(parts) + "."
+    return f"{'; '.join(parts)}. {_adaptive_in_short(card)}".rstrip()
+
+
+def _adaptive_in_short(card: Card) -> str:
+    """Whether a rule helps, of the one that is best on validation episodes; nothing where none was tried."""
+    rule, ahead, helps = _adaptive(card)
+    if not rule:
+        return ""
+    digits, scale = (1, 100.0) if card["score"] == "success" else (2, 1.0)
+    queries = next(each["queries"][0] for each in card["summary"] if each["name"] == rule)
+    differs = f"{cell(rule)} differs by {spread(ahead, digits, scale)}, with {queries:.1f} queries"
+    if helps:
+        return f"An adaptive depth helps: {differs}."
+    if ahead.high < _fixed(card)[1]:
+        return f"An adaptive depth does not help: {differs}."
+    more = _more(ahead, 0.0, len(card["seeds"]["test"]))
+    return f"These episodes do not tell whether an adaptive depth helps: {differs}; {more} would."
+
+
+def _adaptive(card: Card) -> tuple[str, Interval, bool]:
+    """The rule that is best on validation episodes, its difference to the best fixed depth, and whether it helps: it is
+    better, or certain to be no worse by more than the margin with fewer queries than the depth to execute."""
+    rule, own = best_on_validation(card, fixed=False), {each["name"]: each for each in card["summary"]}
+    if not rule:
+        return rule, Interval(0.0, 0.0, 0.0), False
+    ahead, (_, margin, depth) = _read(own[rule]["minus_best_fixed"]), _fixed(card)
+    fewer = own[rule]["queries"][0] < own[f"fixed-{depth}"]["queries"][0]
+    return rule, ahead, ahead.low > 0 or (ahead.low > -margin and fewer)
+
+
+def _more(difference: Interval, margin: float, episodes: int) -> str:
+    """How many episodes would tell a difference from minus the margin, should its mean stay; in two digits."""
+    apart = difference.mean + margin
+    half = difference.mean - difference.low if apart > 0 else difference.high - difference.mean
+    needed = episodes * (half / apart) ** 2 if abs(apart) > half / 100 else np.inf  # also of one episode, without ends
+    return f"some {float(f'{needed:.1e}'):,.0f}" if needed < np.inf else "many more"
+
+
+def recommended(card: Card) -> str:
+    """The row to use: the best rule where an adaptive depth helps, or else the fixed depth to execute."""
+    rule, _, helps = _adaptive(card)
+    return rule if helps else f"fixed-{_fixed(card)[2]}"
+
+
+def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:
+    """What to add to LeRobot's commands, and a paragraph for the policy's model card; ``path`` is the card's."""
+    name, episodes = recommended(card), len(card["seeds"]["test"])
+    words = f"--policy.type=recommit --policy.base={policy} --policy.rule={path}"
+    if name.startswith("fixed-"):
+        words = f"--policy.n_action_steps={name.removeprefix('fixed-')}"
+    own = next(each for each in card["summary"] if each["name"] == name)
+    digits, scale, unit = (1, 100.0, " % succeed") if card["score"] == "success" else (2, 1.0, " is the return")
+    return (
+        f"For LeRobot:\n\n    {words}\n\nFor a model card:\n\nOf {episodes} episodes of {env} with `{words}` "
+        f"{_interval(own['score'], digits, scale)}{unit}, at {own['queries'][0]:.1f} queries an "
+        f"episode. {in_short(card)} Measured with `recommit sweep`; in brackets 95 % intervals over episodes.\n"
+    )
+
+
+def _fixed(card: Card) -> tuple[dict[int, Interval], float, int]:
+    """Of each fixed depth the difference to the best one; the margin; and the deepest that is certain to be within."""
+    own = {each["name"]: each for each in card["summary"]}
+    depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
+    minus = {depth: _read(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
+    means = [each.mean for each in minus.values()]
+    margin = MARGIN if card["score"] == "success" else MARGIN * (max(means) - min(means))
+    return minus, margin, max(deepest_within(minus, margin) or 0, depths[card["best_fixed"]])
 
 
 def _read(values: Sequence[float | None]) -> Interval:

@@ -137,7 +137,7 @@ def sweep_of(options: VerifyOptions, card: Card) -> SweepOptions:
     env = options.env or card["env"]["name"]
     if not options.env and (":" in env or not programs.is_id(env)):
         env = ""
-    told = {"out": Path(), "env": env, "policy": options.policy, "files": options.files}
+    told = {"out": Path(), "env": env, "files": options.files, "policy": options.policy, "lerobot": options.lerobot}
     try:
         parsed: SweepOptions = schema.parse(SweepOptions, {**card["settings"], **told}, owner="settings")
         return parsed
@@ -158,7 +158,7 @@ def _check_sources(options: VerifyOptions, card: Card, env: Any, policy: Any) ->
         now = programs.of_object(live) if live is not None else programs.source(what, name)
         _same(what, card[what]["name"], now["name"])
         _same(f"{what}: {now['name'].partition(':')[0]}", card[what].get("sha256"), now["sha256"])
-    now_files = programs.tree(options.files)
+    now_files = programs.tree(made.files)
     for name in sorted({*card["files"], *now_files}):
         _same(f"file {name}", card["files"].get(name), now_files.get(name))
 

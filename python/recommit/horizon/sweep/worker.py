@@ -54,7 +54,7 @@ class Seat:
             with seeded(0):  # so that all processes have the same weights, if they are drawn
                 program = programs.load("policy", options.policy)
             with seeded(0):  # torch too, if the program has imported it
-                policy = programs.made(program, {})
+                policy = programs.made(program, options.arguments() if options.lerobot else {})
         return Player(options, slots(make, options.batch), policy)
 
     def answer(self, request: Request) -> Reply:

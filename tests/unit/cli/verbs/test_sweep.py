@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -43,11 +45,29 @@ def test_a_sweep_prints_its_table_and_draws_its_figure(tmp_path: Path, capsys: p
     assert said == (tmp_path / "table.md").read_text()
     assert "| fixed-2" in said
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"card.json", "episodes.jsonl", "figure.svg", "sweep.json", "table.md"}
+    assert names == {"card.json", "episodes.jsonl", "figure.png", "figure.svg", "sweep.json", "table.md"}
     assert command_line.main([*words(tmp_path), "--env-kwargs", '{"allowed": 5}', "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "card.json").read_text())["summary"]
     assert command_line.main(words(tmp_path)) == 2
     assert "settings.env_kwargs was" in capsys.readouterr().err
+
+
+def test_a_tracker_gets_fixed_depths_as_a_curve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+    run = SimpleNamespace(log=lambda figures, step: told.append((step, figures)), finish=lambda: told.append("end"))
+    monkeypatch.setitem(sys.modules, "trackio", SimpleNamespace(init=lambda **of: told.append(of["project"]) or run))
+    assert command_line.main([*words(tmp_path), "--trackio", "mine"]) == 0
+    summary = json.loads((tmp_path / "card.json").read_text())["summary"]
+    (project, *rows, end) = told
+    assert (project, end, [step for step, _ in rows][:2]) == ("mine", "end", [2, 3])
+    assert rows[0][1] == {f"fixed/{name}": summary[0][name][0] for name in ("score", "queries", "minus_best_fixed")}
+    assert [next(iter(figures)).partition("/")[0] for _, figures in rows[2:]] == [row["name"] for row in summary[2:]]
+    monkeypatch.setitem(sys.modules, "trackio", None)
+    assert command_line.main([*words(tmp_path / "other"), "--trackio", "mine"]) == 2
+    assert "trackio: expected the package trackio" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
 
 
 def test_ctrl_c_says_that_the_same_command_goes_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("gymnasium")
 from tests.unit.horizon.sweep import toy, twin
 
+from recommit import horizon
 from recommit.horizon import Plans, Tail
 from recommit.horizon.plans import joined
 from recommit.horizon.sweep import SweepOptions, run, table
@@ -33,7 +35,7 @@ def card(options: SweepOptions) -> dict[str, Any]:
 
 def row(name: str, rule: dict[str, Any], won: list[Any], queries: list[int]) -> dict[str, Any]:
     many = len(won)
-    outcomes = {"success": won, "total": [0.0] * many, "ticks": [90] * many, "queries": queries}
+    outcomes = {"success": won, "total": [0.0] * many, "ticks": [90] * many, "queries": queries, "stale": [0] * many}
     return {"name": name, "rule": rule, "outcomes": outcomes}
 
 
@@ -61,8 +63,16 @@ def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None
     assert cards.chosen([rows[0], fixed(5, [0, 0], [0, 0], "a")], "success", 0.1)["a"]["depth"] == 5
 
 
-def advice(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> str:
-    """The sentence of a card with these differences to the best fixed depth."""
+def test_rules_are_chosen_as_if_the_queries_of_depth_1_cost_the_margin() -> None:
+    rows = [fixed(1, [1, 0], [40, 60]), fixed(2, [1, 0], [20, 30])]
+    assert cards.choice_price(rows, "success", 0.0) == 0.05 / 50
+    assert cards.choice_price(rows, "success", 0.2) == 0.2
+    rows[0]["outcomes"]["total"], rows[1]["outcomes"]["total"] = [-1.0, -3.0], [4.0, 12.0]
+    assert cards.choice_price(rows, "return", 0.0) == 0.05 * 10 / 50
+
+
+def judged(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> dict[str, Any]:
+    """A card with these differences to the best fixed depth."""
     names = {depth: f"fixed-{depth}" for depth in differences}
     rows = [{"name": name, "rule": {"rule": "Fixed", "depth": depth}} for depth, name in names.items()]
     summary = [
@@ -73,7 +83,7 @@ def advice(kind: str, differences: dict[int, list[float | None]], best: int, **r
     tried = [row(name, {"rule": name}, [won], [9]) for name, (_, won) in rules.items()]
     card: Any = {"score": kind, "horizon": 16, "best_fixed": names[best], "rows": rows, "summary": summary}
     card |= {"settings": {"price": 0.0}, "validation": tried, "seeds": {"test": [0] * 9, "validation": [1, 2]}}
-    return table.in_short(card)
+    return card
 
 
 LEVEL = {1: [-0.02, -0.05, 0.01], 2: [0.0, 0.0, 0.0], 4: [-0.01, -0.04, 0.02], 8: [-0.3, -0.4, -0.2]}
@@ -84,13 +94,17 @@ EXECUTE = (
     "Execute 4 of 16 actions: no worse than the best fixed depth, 2, by more than 5 points, with 10.0 queries an "
     "episode instead of 20.0; depth 8 differs by -30.0 (-40.0 .. -20.0)"
 )
+UNTOLD = (
+    "These episodes do not tell whether an adaptive depth helps: agreement differs by 10.0 (-20.0 .. 40.0), with 9.0 "
+    "queries; some 81 would."
+)
 PICKED = (
     "Validation picked 2 of 16 as the best fixed depth, but on the test episodes 4 is better by 10.0 (2.0 .. 18.0): 2 "
     "validation episodes are too few to choose by, more (--validation) would tell."
 )
 OPEN = (
     "The best fixed depth is 7 of 16; these episodes do not tell whether depths 8, 9 are worse by more than 5 points: "
-    "more (--episodes) would; depth 10 differs by -50.0 (-70.0 .. -30.0)."
+    "some 11 (--episodes) would; depth 10 differs by -50.0 (-70.0 .. -30.0)."
 )
 
 
@@ -103,7 +117,28 @@ OPEN = (
             LEVEL,
             2,
             {"agreement": ([0.1, 0.05, 0.15], 1), "repetition": ([0.2, 0.1, 0.3], 0)},
-            f"{EXECUTE}; agreement is better by 10.0 (5.0 .. 15.0).",
+            f"{EXECUTE}. An adaptive depth helps: agreement differs by 10.0 (5.0 .. 15.0), with 9.0 queries.",
+        ),
+        (  # no worse, and 9 queries instead of 10
+            "success",
+            LEVEL,
+            2,
+            {"agreement": ([-0.01, -0.04, 0.02], 1)},
+            f"{EXECUTE}. An adaptive depth helps: agreement differs by -1.0 (-4.0 .. 2.0), with 9.0 queries.",
+        ),
+        (
+            "success",
+            LEVEL,
+            2,
+            {"agreement": ([-0.09, -0.15, -0.03], 1)},
+            f"{EXECUTE}. An adaptive depth does not help: agreement differs by -9.0 (-15.0 .. -3.0), with 9.0 queries.",
+        ),
+        (
+            "success",
+            LEVEL,
+            2,
+            {"agreement": ([0.1, -0.2, 0.4], 1)},
+            f"{EXECUTE}. {UNTOLD}",
         ),
         ("success", {2: LEVEL[2], 4: [0.1, 0.02, 0.18]}, 2, {}, PICKED),
         ("success", FEW, 7, {}, OPEN),
@@ -114,8 +149,34 @@ OPEN = (
 def test_in_short_it_says_how_much_to_execute(
     kind: str, played: Any, best: int, rules: dict[str, Any], sentence: str
 ) -> None:
-    said = advice(kind, played, best, **rules)
+    said = table.in_short(judged(kind, played, best, **rules))
     assert said == sentence if kind == "success" else sentence in said
+
+
+def test_lerobots_line_is_the_depth_that_it_says_or_the_card() -> None:
+    for summary in (card := judged("success", LEVEL, 2, repetition=([0.1, 0.05, 0.15], 1)))["summary"]:
+        summary["score"] = [0.5, 0.4, 0.6]
+    words = table.for_lerobot(card, "saved", "pusht", Path("sweep/card.json"))
+    assert words.split("\n\n")[1].strip() == "--policy.type=recommit --policy.base=saved --policy.rule=sweep/card.json"
+    assert "Of 9 episodes of pusht" in words
+    assert "50.0 (40.0 .. 60.0) % succeed, at 9.0 queries an episode. Execute 4 of 16" in words
+    card["summary"][-1]["minus_best_fixed"] = [0.1, -0.05, 0.15]
+    assert table.for_lerobot(card, "saved", "pusht", Path()).split("\n\n")[1].strip() == "--policy.n_action_steps=4"
+
+
+def test_the_rule_of_a_card_is_loaded(card: dict[str, Any], options: SweepOptions) -> None:
+    rule, name = horizon.load(options.out), table.recommended(card)
+    assert rule == rule_of(next(row["rule"] for row in card["rows"] if row["name"] == name))
+    assert rule == horizon.load(str(options.out / "card.json"))
+
+
+def test_a_saved_policy_of_lerobot_takes_the_place_of_programs(tmp_path: Path) -> None:
+    given = SweepOptions(out=tmp_path, lerobot=str(tmp_path), env_kwargs='{"type": "pusht"}', batch=3)
+    assert (given.env, given.policy) == ("recommit.adapters.lerobot:environment", "recommit.adapters.lerobot:saved")
+    assert given.files == (tmp_path,)
+    assert given.arguments() == {"path": str(tmp_path), "batch": 3, "type": "pusht"}
+    assert SweepOptions(**asdict(given)) == given
+    assert SweepOptions(out=tmp_path, lerobot="user/policy").files == ()
 
 
 def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
@@ -124,7 +185,14 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
     plans = joined([_with_tail(chunk[i : i + 20], rng) for i in (0, 20)])
     found, left_out = candidates(plans, (1, 2, 3, 4, 5), 4)
     swept = {"disagreement", "agreement", "consecutive", "repetition"}
-    assert set(found) >= {*swept, "entropy-jump", "confidence-entropy"}
+    assert set(found) >= {
+        *swept,
+        "entropy-jump",
+        "confidence-entropy",
+        "low-speed",
+        "temporal-ensemble",
+        "backward-coherence",
+    }
     assert set(left_out) == {"confidence-product", "confidence-least", "first-event"}
     for name in swept:
         means = [rule_of(each).choose(plans).mean() for each in found[name]]
@@ -134,7 +202,7 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
 
 
 def _with_tail(chunk: Any, rng: Any) -> Any:
-    tail = Tail(chunk + rng.normal(size=chunk.shape) / 10, np.full(len(chunk), 4))
+    tail = Tail(chunk + rng.normal(size=chunk.shape) / 10, np.full(len(chunk), 4), np.full(len(chunk), 3))
     return Plans(chunk, samples=chunk[:, None] + rng.normal(size=(len(chunk), 4, 5, 2)), previous=tail)
 
 

@@ -137,8 +137,8 @@ def test_success_ends_an_episode_or_its_last_tick_decides() -> None:
     def play(**given: Any) -> dict[str, Any]:
         return vars(Player(options(**given), slots(Early, 1), toy.Policy()).play(horizon.Fixed(2), [0]).outcomes[0])
 
-    assert play() | {"total": 0} == {"success": True, "total": 0, "ticks": 4, "queries": 2}
-    assert play(stop="end") | {"total": 0} == {"success": False, "total": 0, "ticks": 12, "queries": 6}
+    assert play() | {"total": 0} == {"success": True, "total": 0, "ticks": 4, "queries": 2, "stale": 0}
+    assert play(stop="end") | {"total": 0} == {"success": False, "total": 0, "ticks": 12, "queries": 6, "stale": 0}
     assert play(success="other", stop="end")["success"]
     assert play(success="none")["success"] is None
     assert play(max_steps=3)["ticks"] == 3

@@ -35,6 +35,12 @@ def swept(out: Path, **given: Any) -> dict[str, Any]:
     return run(options(out, **given), env=toy.make, policy=toy.Policy())
 
 
+def test_a_level_is_solved_and_a_policy_swept_with_numpy_alone(tmp_path: Path) -> None:
+    words = [sys.executable, TOY.with_name("alone.py"), tmp_path]
+    shown = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert (shown.stdout, shown.stderr) == ("rRR 12.0 8.0\n", "")
+
+
 @pytest.mark.parametrize("answers", [0, 1, 2, 9, 40])
 def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
     answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -52,16 +58,16 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
         patch.setattr(worker.Seat, "answer", stops)
         with pytest.raises(KeyboardInterrupt):
             swept(tmp_path / "parts")
-    log = tmp_path / "parts" / LOG
-    assert log.read_bytes().count(b"\n") == answers
+    log, kept = tmp_path / "parts" / LOG, answers if answers > 1 else 0  # a look alone claims no folder
+    assert log.read_bytes().count(b"\n") == kept
     with log.open("ab") as file:  # what a crash of the machine leaves of a line
         file.write(b'{"key": "to')
     count[0] = 0
     monkeypatch.setattr(worker.Seat, "answer", lambda seat, request: [get(seat, request), count.append(1)][0])
     swept(tmp_path / "parts")
     whole = (tmp_path / "whole" / LOG).read_bytes().count(b"\n")
-    again = (answers > 0) + (answers > 2)  # a look at the policy, and one batch: are they those of the log?
-    assert len(count) - 1 == whole - answers + again, "what was played is not played again"
+    again = (kept > 0) + (kept > 2)  # a look at the policy, and one batch: are they those of the log?
+    assert len(count) - 1 == whole - kept + again, "what was played is not played again"
     assert (tmp_path / "parts" / "card.json").read_bytes() == (tmp_path / "whole" / "card.json").read_bytes()
 
 
@@ -120,6 +126,7 @@ def test_a_killed_sweep_goes_on_to_the_same_bytes_with_any_number_of_processes(t
 
 
 def test_another_sweep_is_refused_in_the_folder_and_a_changed_log_too(tmp_path: Path) -> None:
+    refused([(lambda: swept(tmp_path, depths=(99,)), "depths: expected 1..6")])  # and claims no folder
     swept(tmp_path)
     log, own = tmp_path / LOG, tmp_path / "own"
     lines = log.read_bytes().splitlines(keepends=True)

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 Trace = list[tuple[float, float]]
 
 
-def episode(seed: int, depth: Callable[[int], int], latency: int, mode: str, hold: str) -> tuple[Trace, int]:
-    """What is executed at each tick, and how many chunks are asked for; ``depth`` of the tick at which it is asked."""
+def episode(seed: int, depth: Callable[[int], int], latency: int, mode: str, hold: str) -> tuple[Trace, int, int]:
+    """What is executed at each tick, how many chunks are asked for, and ticks that wait for one; ``depth`` of the tick
+    at which it is asked."""
     plan: Trace = []
-    arrives, asked_at, queries = -1, -1, 0
+    arrives, asked_at, queries, stale_ticks = -1, -1, 0, 0
     executed: Trace = []
     for t in range(length(seed)):
         while True:
@@ -33,8 +34,9 @@ def episode(seed: int, depth: Callable[[int], int], latency: int, mode: str, hol
         if plan:
             executed.append(plan.pop(0))
         else:
+            stale_ticks += 1
             executed.append(executed[-1] if hold == "last" and executed else (0.0, 0.0))
-    return executed, queries
+    return executed, queries, stale_ticks
 
 
 def wrong(seed: int, trace: Trace) -> int:
@@ -44,6 +46,6 @@ def wrong(seed: int, trace: Trace) -> int:
 
 def outcome(seed: int, depth: Callable[[int], int], options: Any) -> dict[str, Any]:
     """Of one episode, as a card has it."""
-    trace, queries = episode(seed, depth, options.latency, options.mode, options.hold)
+    trace, queries, stale = episode(seed, depth, options.latency, options.mode, options.hold)
     bad = wrong(seed, trace)
-    return {"success": bad <= 4, "total": -float(bad), "ticks": length(seed), "queries": queries}
+    return {"success": bad <= 4, "total": -float(bad), "ticks": length(seed), "queries": queries, "stale": stale}

@@ -1,0 +1,67 @@
+"""Any model server of AI2's vla-eval, queried again when a rule says so, on all of its benchmarks.
+
+    server = Adaptive(Pi0ModelServer(), horizon.load("sweep/card.json"))
+    anyio.run(serve_async, server, "0.0.0.0", 8000)
+
+vla-eval sends what ``predict`` returns and asks again when that is used up: so the beginning of a chunk is returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from vla_eval.model_servers.predict import PredictModelServer
+
+from recommit.horizon import Plans, Queue
+
+if TYPE_CHECKING:
+    from recommit.horizon import Rule
+
+
+class Adaptive(PredictModelServer):
+    """A server whose sessions have a queue each; ``queues[session].decisions`` logs its decisions, with both clocks.
+
+    Args:
+        server: what predicts; its ``chunk_size`` is the most of a chunk that is executed.
+        rule: says how much of it; it reads chunks.
+    """
+
+    def __init__(self, server: PredictModelServer, rule: Rule) -> None:
+        if server.continuous_inference:
+            raise ValueError("server: expected continuous_inference=False, got a server without chunks to execute")
+        batches = {"max_batch_size": server.max_batch_size, "max_wait_time": server.max_wait_time}
+        super().__init__(chunk_size=2**31, **batches)  # as much as is returned
+        self.server, self.rule = server, rule
+        self.queues: dict[str, Queue] = {}
+        for name in ("get_action_spec", "get_observation_spec", "get_observation_params"):
+            setattr(self, name, getattr(server, name))
+
+    def predict(self, obs: Any, ctx: Any) -> Any:
+        return self._begin(self.server.predict(obs, ctx), ctx)
+
+    def predict_batch(self, obs_batch: Any, ctx_batch: Any) -> Any:
+        return list(map(self._begin, self.server.predict_batch(obs_batch, ctx_batch), ctx_batch))
+
+    def _begin(self, result: dict[str, Any], ctx: Any) -> dict[str, Any]:
+        """The result with as much of its chunk as the rule says."""
+        actions, queue = np.asarray(result["actions"], np.float32), self.queues[ctx.session_id]
+        chunk = np.atleast_2d(actions)[: self.server.chunk_size]
+        depth = queue.fill(Plans(chunk[None]))[0]  # the next question comes when so many were executed
+        return {**result, "actions": np.concatenate([queue.pop() for _ in range(depth)])}
+
+    async def on_serve_start(self, tg: Any) -> None:
+        await self.server.on_serve_start(tg)
+        await super().on_serve_start(tg)
+
+    async def on_episode_start(self, config: Any, ctx: Any) -> None:
+        if ctx.session_id in self.queues:
+            self.queues[ctx.session_id].reset()
+        else:
+            self.queues[ctx.session_id] = Queue(self.rule)
+        await self.server.on_episode_start(config, ctx)
+        await super().on_episode_start(config, ctx)
+
+    async def on_episode_end(self, result: Any, ctx: Any) -> None:
+        await self.server.on_episode_end(result, ctx)
+        await super().on_episode_end(result, ctx)
