@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
+from recommit.policy.backbones import resident
 from recommit.policy.config import ADAPTER
 from recommit.storage.files import Files, replace
 
@@ -39,6 +40,7 @@ def add_lora(backbone: Backbone, config: LoraConfig) -> None:
     for layer in backbone.model.modules():
         if isinstance(layer, BaseTunerLayer):  # PEFT would make float32 of what autocast makes bfloat16 of at once
             layer.cast_input_dtype_enabled = False
+    resident.frozen(backbone)
 
 
 class Adapters:
