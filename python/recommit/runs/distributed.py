@@ -4,6 +4,7 @@ DeepSpeed's do by themselves, srun by ``--kill-on-bad-exit=1``."""
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import os
 import sys
 import warnings
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+#: Seconds in which ranks that share steps take one; a backend's own limit ends those that never do (NCCL's is 10
+#: minutes, gloo's 30).
+STALLED = 300.0
 #: Variables of a launcher, and SLURM's names for them.
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
 
@@ -34,6 +38,12 @@ class Team:
     @property
     def is_main_process(self) -> bool:
         return self.rank == 0
+
+    def watch(self, seconds: float = STALLED) -> None:
+        """Print where every thread of this rank is if this is not called again in time: a rank that hangs is one that
+        waits for no other."""
+        if self.world > 1:
+            faulthandler.dump_traceback_later(seconds, repeat=True)
 
     def barrier(self) -> None:
         if self.world > 1:

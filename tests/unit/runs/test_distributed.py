@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 from tests.refusals import refused
+from tests.waiting import ended
 
 from recommit.policy.config import PASS
 from recommit.runs import distributed
@@ -90,3 +93,20 @@ def test_pieces_of_a_size_do_not_depend_on_the_ranks():
     assert [len(piece) for piece in one] == [len(piece) for piece in four] == [128, 128, 44]
     assert [len(rank_batches(four, Team(rank, 4), together=False)) for rank in range(4)] == [1, 1, 1, 0]
     assert split_batches(np.arange(0), 4) == []
+
+
+HANGING = """
+import threading
+from recommit.runs.distributed import Team
+team = Team(rank=1, world=2)
+def collective():
+    threading.Event().wait()
+team.watch(0.01)
+collective()
+"""
+
+
+def test_a_rank_that_hangs_says_where():
+    with ended(subprocess.Popen([sys.executable, "-c", HANGING], stderr=subprocess.PIPE)) as process:
+        lines = iter(process.stderr.readline, b"")
+        assert any(b"in collective" in line for line in lines)
