@@ -47,11 +47,6 @@ class Fleet:
         """Of a run."""
         return max(len(self.slots[0]), 1)
 
-    def check(self, name: str, engine: str) -> None:
-        """Refuse a run that ranks cannot share, before anything begins."""
-        if self.ranks > 1 and engine == "plain":
-            raise ValueError(f"gpus-per-run: expected 1 for {name} with engine.kind plain, got {self.ranks}")
-
     def told(self, verb: str) -> list[str]:
         """The flags that every command of a verb takes from the call."""
         named = [name for name in TAKEN.get(verb, ()) if name in self.flags]

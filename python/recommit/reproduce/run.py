@@ -112,9 +112,6 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
     lines, fleet = preset.load(options.preset, folder), options.fleet()
-    for line in lines:
-        if (config := line.config) is not None:
-            fleet.check(line.out.name, config.engine.kind)
     places = [place for line in lines for place in (line.out, *line.inputs)]
     marks = {place.relative_to(folder).parts[0] for place in places}
     ownership.refuse_foreign(folder, (*marks, LOGS), "a reproduction of this preset")

@@ -80,13 +80,12 @@ class Team:
         result: list[float] = tensor.tolist()
         return result
 
+    def all_reduce(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor summed over ranks, in its place."""
+        import torch.distributed as dist
 
-def alone(device: str) -> Team:
-    """One process of plain PyTorch."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1:
-        raise ValueError(f"engine.kind: expected deepspeed for a launcher that started {world} ranks, got plain")
-    return Team(device=find_device(device))
+        dist.all_reduce(tensor)
+        return tensor
 
 
 def join(device: str) -> Team:
@@ -111,7 +110,7 @@ def join(device: str) -> Team:
 
 
 def meet(device: str) -> Team:
-    """The ranks that a launcher started, without DeepSpeed: nothing is trained. Alone if there was none."""
+    """The ranks that a launcher started, without DeepSpeed. Alone if there was none."""
     environment = dict(os.environ)
     announce(environment)
     if (world := int(environment["WORLD_SIZE"])) == 1:

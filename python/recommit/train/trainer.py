@@ -63,7 +63,7 @@ def opened_run(
 ) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
     """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
     refuse_missing(trackers)
-    join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
+    join = distributed.join if config.engine.kind == "deepspeed" else distributed.meet
     with process.torch_settings(config.run.threads), given_backbone(backbone):
         team = join(config.run.device)
         opened = RunDirectory(out, is_main_process=team.is_main_process)

@@ -35,13 +35,11 @@ def test_slurm_is_understood():
     assert (environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"]) == ("9", "16", "1")
 
 
-def test_what_cannot_be_known_is_asked_for(monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "4")
+def test_what_cannot_be_known_is_asked_for():
     slurm = {"SLURM_NTASKS": "16", "SLURM_PROCID": "9", "SLURM_LOCALID": "1"}
     refused(
         [
             (lambda: distributed.announce(slurm), "MASTER_ADDR: expected the first host of the job, got none"),
-            (lambda: distributed.alone("cpu"), "engine.kind: expected deepspeed for a launcher that started 4 ranks"),
         ]
     )
 
