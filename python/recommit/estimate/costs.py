@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +46,12 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """A kind of step: how many there are, and FLOPs of one on one rank by kind of pass."""
+    """A kind of step: how many there are, and FLOPs and kernels of one on one rank by kind of pass."""
 
     name: str
     times: int
     kinds: dict[str, int]
+    kernels: dict[str, int]
 
     @property
     def flops(self) -> int:
@@ -129,14 +131,15 @@ def estimate(
     """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
     name = "sft" if isinstance(stage, SftConfig) else "grpo"
     progress(f"{name}, {task.task}: the model's shapes")
-    shadow = Shadow(stage, model, task)
+    shadow = Shadow(stage, model, task, gpu=machine.card != "cpu")
     plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
     for phase in plan:
         progress(f"{name}, {task.task}: what a {phase.name} computes")
-        kinds: dict[str, int] = {}
+        flops, kernels = Counter[str](), Counter[str]()
         for passes in phase.passes:
-            kinds[passes.kind] = kinds.get(passes.kind, 0) + shadow.flops(passes)
-        phases.append(PhaseCost(phase.name, phase.times, {kind: flops for kind, flops in kinds.items() if flops}))
+            flops[passes.kind] += shadow.flops(passes)
+            kernels[passes.kind] += shadow.kernels(passes)
+        phases.append(PhaseCost(phase.name, phase.times, dict(+flops), dict(+kernels)))
     parts = {part: each for part, each in shadow.parts.items() if part != "reference" and each}
     trained = {part: sum(p.numel() for p in each if p.requires_grad) for part, each in parts.items()}
     return Estimate(
@@ -237,7 +240,8 @@ def _lines(estimate: Estimate) -> Iterator[str]:
     most = "" if estimate.stage == "sft" else "at most "
     for phase in estimate.phases:
         yield f"{phase.name}, {phase.times:,} of them: {most}{operations(phase.flops * gpus)} on all ranks; of one:"
-        yield from (f"  {operations(flops):>12}  {_KINDS[kind]}" for kind, flops in phase.kinds.items())
+        for kind, flops in phase.kinds.items():
+            yield f"  {operations(flops):>12}  {phase.kernels[kind]:>9,} kernels  {_KINDS[kind]}"
     memory = estimate.memory
     yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(estimate.limit)} at the worst moment"
     sizes = {
