@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
+from operator import add
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.machine import GIB, SHARE, Machine, Rate
+from recommit.estimate.machine import GIB, HIGH, LOW, Machine, Rate
 from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import schedule
 from recommit.runs.progress import clock
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from recommit.estimate.machine import Pace
     from recommit.estimate.schedule import Phase, Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
@@ -110,9 +112,19 @@ class Estimate:
         return self.gpus * sum(phase.times * phase.flops for phase in self.phases)
 
     @property
-    def seconds(self) -> float | None:
-        """Time of the whole run, its passes alone; None where the rate is unknown."""
-        return self.flops / self.gpus / (self.rate.peak * SHARE) if self.rate.peak else None
+    def kernels(self) -> int:
+        """Of the whole run, on one rank."""
+        return sum(phase.times * sum(phase.kernels.values()) for phase in self.phases)
+
+    @property
+    def seconds(self) -> tuple[float, float] | None:
+        """Time of the whole run by ``LOW`` and ``HIGH``; None where the rate is unknown."""
+        return (self._by(LOW), self._by(HIGH)) if self.rate.peak else None
+
+    def _by(self, pace: Pace) -> float:
+        products = [phase.times * phase.flops / (self.rate.peak * pace.share) for phase in self.phases]
+        launches = [phase.times * sum(phase.kernels.values()) * pace.launch for phase in self.phases]
+        return pace.start + sum(map(max if pace.overlap else add, products, launches))
 
     def to_json(self) -> dict[str, Any]:
         """All numbers."""
@@ -253,12 +265,16 @@ def _lines(estimate: Estimate) -> Iterator[str]:
     }
     yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
     yield f"  {'it fits' if estimate.fits else _ADVICE}"
-    whole, rate = f"time: {operations(estimate.flops)} in the whole run", estimate.rate
+    rate = estimate.rate
+    whole = f"time: {operations(estimate.flops)} in the whole run, {estimate.kernels:,} kernels on a rank"
     if estimate.seconds is None:
         yield f"{whole}; how long that takes is unknown without --peak"
     else:
-        basis = f"{SHARE:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
-        yield f"{whole}: {clock(estimate.seconds)} at {basis}; simulation, solving and disks not included"
+        low, high = map(clock, estimate.seconds)
+        yield f"{whole}: {low} to {high} at {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
+        yield f"  {low:>10}  {LOW.text} (assumed)"
+        yield f"  {high:>10}  {HIGH.text} (assumed)"
+        yield "  simulation, solving and disks not included"
 
 
 def gib(size: float) -> str:

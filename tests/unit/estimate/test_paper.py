@@ -34,5 +34,5 @@ def test_the_papers_stages_fit_eight_a100(case):
     assert 8 * said.phases[0].flops == pytest.approx(flops, rel=1e-9)
     assert said.memory.peak == pytest.approx(peak, rel=1e-3)
     assert said.fits
-    assert said.seconds > 30
+    assert 30 < said.seconds[0] < said.seconds[1]
     assert "it fits" in text(said)
