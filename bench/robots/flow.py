@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench.robots import campaign
-from bench.robots.policies import Nets, arrays, demonstrations, fit, loaded, normal, spread
+from bench.robots.policies import Learned, Nets, demonstrations, fit, spread
 from bench.robots.tasks import TICKS, Arm, H, starts
 
 if TYPE_CHECKING:
@@ -62,23 +62,17 @@ def weights(delay: int, end: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class Flow(Learned):
     """A denoiser of plans, and the correction of one action."""
 
-    mean: Floats
-    scale: Floats
     denoiser: Nets
     correction: Nets
-
-    def seen(self, observations: Any) -> Floats:
-        """[N, 39] as the networks read them."""
-        return normal(np.atleast_2d(observations), self.mean, self.scale)
 
     def plans(
         self, observations: Any, noise: Floats, old: Floats | None = None, wanted: Floats | None = None
     ) -> Floats:
         """[N, H, 4] from noise, towards ``old`` [H, 4] as much as is ``wanted`` [H] of it."""
-        seen = self.seen(observations)
+        seen = self.inputs(observations)
         x: Any = noise.reshape(len(noise), -1)
         guide = lambda out: 0 * out if old is None or wanted is None else np.repeat(wanted, 4) * (old.ravel() - out)
         for step in range(DENOISING):
@@ -90,7 +84,7 @@ class Flow:
 
     def corrected(self, observation: Any, action: Floats, place: int) -> Floats:
         """The plan's action at ``place`` with what the newest observation adds."""
-        row = beside(self.seen(observation), action[None], np.array([place]))
+        row = beside(self.inputs(observation), action[None], np.array([place]))
         return np.clip(action + self.correction(row[None])[0, 0], -1, 1)
 
 
@@ -105,7 +99,7 @@ def beside(seen: Floats, actions: Floats, places: Any) -> Floats:
     return np.concatenate([seen, actions, np.cos(angle), np.sin(angle)], axis=1).astype(np.float32)
 
 
-def train() -> bytes:
+def train() -> Flow:
     """Both networks, from the demonstrations of the other policies."""
     import torch
 
@@ -121,17 +115,15 @@ def train() -> bytes:
     wanted = torch.from_numpy(clean)
     # the mean of the plan is what flow matching's velocity (plan - x) / (1 - t) follows from
     loss = lambda out, rows: (out - wanted[rows]).square().mean()
-    rows = read(flow.seen(observed)[again], noisy, times)
-    flow = Flow(flow.mean, flow.scale, fit(rows, loss, 4 * H, SEED, STEPS, members=1), Nets([]))
+    rows = read(flow.inputs(observed)[again], noisy, times)
+    flow = replace(flow, denoiser=fit(rows, loss, 4 * H, SEED, STEPS, members=1))
     base = flow.plans(observed, draw.normal(size=chunks.shape).astype(np.float32))
     later, offsets = np.tile(np.arange(len(places)), COPIES), draw.integers(H, size=COPIES * len(places))
     newest = np.array([shown[places[p][0]][0][places[p][1] + i] for p, i in zip(later, offsets, strict=True)])
     missing = torch.from_numpy(chunks[later, offsets] - base[later, offsets])
-    rows = beside(flow.seen(newest), base[later, offsets], offsets)
+    rows = beside(flow.inputs(newest), base[later, offsets], offsets)
     loss = lambda out, rows: (out - missing[rows]).square().mean()
-    correction = fit(rows, loss, 4, SEED + 1, STEPS, members=1)
-    nets = {**flow.denoiser.arrays("denoiser"), **correction.arrays("correction")}
-    return arrays(mean=flow.mean, scale=flow.scale, **nets)
+    return replace(flow, correction=fit(rows, loss, 4, SEED + 1, STEPS, members=1))
 
 
 def play(arm: Any, flow: Flow, method: str, delay: int, numbers: Any) -> list[list[int]]:
@@ -162,10 +154,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
     campaign.keep_code(out)
-    campaign.piece(out / "policy.npz", train)
-    each = loaded(out / "policy.npz")
-    flow = Flow(each["mean"], each["scale"], Nets.kept(each, "denoiser"), Nets.kept(each, "correction"))
-    arm = Arm(TASK, "still")
+    campaign.piece(out / "policy.npz", lambda: train().bytes())
+    flow, arm = Flow.read(out / "policy.npz"), Arm(TASK, "still")
     for delay in DELAYS:
         for method in METHODS:
             rows = lambda method=method, delay=delay: play(arm, flow, method, delay, starts("test", SEED, EPISODES))

@@ -7,11 +7,11 @@ world model was off since the last observation. A depth is preferred to the base
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench.robots.policies import MEMBERS, SEEN, Nets, Policy, arrays, fit, loaded, normal, spread
+from bench.robots.policies import MEMBERS, SEEN, Learned, Nets, Policy, fit, spread
 from bench.robots.tasks import DEPTHS, PRICE, TICKS, Arm, H
 
 from recommit import horizon
@@ -68,17 +68,15 @@ def since(arm: Arm, policy: Policy, plans: horizon.Plans) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Head:
+class Head(Learned):
     """Networks of advantages over the base depth, and how sure they have to be."""
 
-    mean: Floats
-    scale: Floats
     nets: Nets
     base: int
 
     def advantages(self, rows: Floats) -> Floats:
         """[members, N, depths]"""
-        inputs = normal(rows, self.mean, self.scale)
+        inputs = self.inputs(rows)
         return self.nets(np.broadcast_to(inputs, (MEMBERS, *inputs.shape)))
 
     def depths(self, rows: Floats, doubt: float) -> NDArray[np.int64]:
@@ -89,16 +87,6 @@ class Head:
         lower[:, DEPTHS.index(self.base)] = 0.0
         return np.array(DEPTHS)[lower.argmax(axis=1)]
 
-    def bytes(self) -> bytes:
-        """To be kept."""
-        return arrays(mean=self.mean, scale=self.scale, base=self.base, **self.nets.arrays("nets"))
-
-    @classmethod
-    def read(cls, path: Any) -> Head:
-        """From a file."""
-        kept = loaded(path)
-        return cls(kept["mean"], kept["scale"], Nets.kept(kept, "nets"), int(kept["base"]))
-
 
 def learn(rows: Floats, success: Any, queries: Any, base: int, seed: int, steps: int) -> Head:
     """Regress success less the price of the queries, less that of the base depth, [N, depths]."""
@@ -106,10 +94,9 @@ def learn(rows: Floats, success: Any, queries: Any, base: int, seed: int, steps:
 
     values = success - PRICE * queries
     wanted = torch.from_numpy((values - values[:, [DEPTHS.index(base)]]).astype(np.float32))
-    mean, scale = spread(rows)
+    head = Head(*spread(rows), Nets([]), base)
     loss = lambda out, picked: (out - wanted[picked]).square().mean()
-    nets = fit(normal(rows, mean, scale), loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05)
-    return Head(mean, scale, nets, base)
+    return replace(head, nets=fit(head.inputs(rows), loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05))
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ will be observed after so many of them. Kept and run in numpy."""
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from bench.robots.tasks import DEPTHS, Arm, H, starts
@@ -65,17 +65,6 @@ def loaded(path: Any) -> dict[str, Any]:
     """The arrays of a file."""
     with np.load(path, allow_pickle=False) as kept:
         return dict(kept)
-
-
-def spread(rows: Any) -> tuple[Floats, Floats]:
-    """Means and standard deviations of columns; 1 for those that hardly vary."""
-    scale = rows.std(axis=0)
-    return rows.mean(axis=0).astype(np.float32), np.where(scale < 1e-4, 1.0, scale).astype(np.float32)
-
-
-def normal(rows: Any, mean: Floats, scale: Floats) -> Floats:
-    """Rows as networks read them."""
-    return np.clip((rows - mean) / scale, -5, 5).astype(np.float32)
 
 
 def network(sizes: tuple[int, ...], generator: Any, members: int = 1) -> list[tuple[Any, Any]]:
@@ -137,17 +126,42 @@ def fit(
 
 
 @dataclass(frozen=True, eq=False)
-class Policy:
-    """Plans of an observation, and what is expected after some of them."""
+class Learned:
+    """Networks that read rows by their means and deviations; what is kept of them are their fields."""
 
     mean: Floats
     scale: Floats
+
+    def inputs(self, rows: Any) -> Floats:
+        """[N, columns] as the networks read them."""
+        return np.clip((np.atleast_2d(rows) - self.mean) / self.scale, -5, 5).astype(np.float32)
+
+    def bytes(self) -> bytes:
+        """To be kept."""
+        every: dict[str, Any] = {}
+        for name, each in vars(self).items():
+            every |= each.arrays(name) if isinstance(each, Nets) else {name: each}
+        return arrays(**every)
+
+    @classmethod
+    def read(cls, path: Any) -> Self:
+        """From a file."""
+        kept = loaded(path)
+        return cls(**{each.name: kept.get(each.name, Nets.kept(kept, each.name)) for each in fields(cls)})
+
+
+def spread(rows: Any) -> tuple[Floats, Floats]:
+    """Means and standard deviations of columns; 1 for those that hardly vary."""
+    scale = rows.std(axis=0)
+    return rows.mean(axis=0).astype(np.float32), np.where(scale < 1e-4, 1.0, scale).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Policy(Learned):
+    """Plans of an observation, and what is expected after some of them."""
+
     actors: Nets
     world: Nets
-
-    def inputs(self, observations: Any) -> Floats:
-        """[N, 39] as the networks read them."""
-        return normal(np.atleast_2d(observations), self.mean, self.scale)
 
     def __call__(self, observation: Any) -> horizon.Plans:
         """The mean of the members, and each of them as a sample."""
@@ -161,17 +175,6 @@ class Policy:
         """[N, 18] what will be seen after the first ``depths`` [N] actions of the plans [N, H, 4]."""
         change = self.world(imagined(self.inputs(observations), plans, depths)[None])[0]
         return np.atleast_2d(observations)[:, :SEEN] + change * self.scale[:SEEN]
-
-    def bytes(self) -> bytes:
-        """To be kept."""
-        nets = {**self.actors.arrays("actors"), **self.world.arrays("world")}
-        return arrays(mean=self.mean, scale=self.scale, **nets)
-
-    @classmethod
-    def read(cls, path: Any) -> Policy:
-        """From a file."""
-        kept = loaded(path)
-        return cls(kept["mean"], kept["scale"], Nets.kept(kept, "actors"), Nets.kept(kept, "world"))
 
 
 def imagined(inputs: Floats, plans: Floats, depths: Any) -> Floats:

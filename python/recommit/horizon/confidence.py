@@ -70,8 +70,8 @@ class EntropyJump(Rule):
     largest M(h+1) - M(h), the first of equals. There H_i is of samples: of normal laws of position and of rotation, and
     of the gripper's two states. Here that is one of three ways to come by H_i (see ``Plans``), without correlations.
 
-    Ours: where the mean rises nowhere the whole plan is committed, there the least fall counts; ``least`` narrows the
-    choice, there a choice of 1 becomes 2; its least movement of a commitment, in a robot's own units, is left out.
+    Ours: where the mean rises nowhere the whole plan is committed (there up to the least fall), and ``least`` narrows
+    the choice (there 1 becomes 2). The source's least movement of a commitment, in a robot's units, is left out.
     """
 
     least: int = 1
@@ -145,10 +145,9 @@ class Agreement(ThresholdRule):
 
     With c_h the share of samples whose first h actions are those of the plan, h = max{h : c_h >= threshold}. Vectors
     are the same where no coordinate differs by more than ``tolerance``.
-
-    The source takes the sample whose summed actions are most often among the likelier half of all samples, under a
-    normal law, asks the policy for each of its actions again, given those before it and given those of more consensus,
-    and executes what comes again within a tolerance. A rule cannot ask; the share of equal prefixes is ours.
+    The source takes the sample of most consensus, by its summed actions under a normal law, asks the policy for each of
+    them again, given those before and given those of more consensus, and keeps the prefix that comes again within a
+    tolerance. A rule cannot ask; the share of equal prefixes is ours.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("samples",)
