@@ -61,7 +61,7 @@ VERBS = {
     "reproduce": Verb(stages.reproduce, "--preset demo --out demo", (), *POLICY),
     "policies": Verb(policies, ""),
     "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), *PLAYER),
-    "bench": Verb(bench, "--signature"),
+    "bench": Verb(bench, ""),
     "doctor": Verb(doctor, ""),
 }
 
