@@ -168,7 +168,7 @@ def _graph(folder: Path) -> dict[str, Any]:
     numbers = _flat(json.loads(_recommit(folder, score)), "rules")
     score = "graph score planned --budget 5 --price-observation 0.02 --json"
     numbers |= _flat(json.loads(_recommit(folder, score)), "planned")
-    return numbers | _flat(json.loads(_recommit(folder, "graph show graph --json")), "show")
+    return numbers | _flat(json.loads((folder / "graph/manifest.json").read_text()), "show")
 
 
 def _heads(folder: Path) -> dict[str, Any]:

@@ -167,9 +167,8 @@ COMPARED |= {(verb, name) for verb in GOOD for name in ("rules", "tables", "devi
 def test_every_flag_of_a_preset(verb):
     """What is no number and no choice is a path inside the folder, or text of ``preset.TEXT``."""
     kind, positional = preset.VERBS[verb]
-    out = "" if verb == "graph show" else " --out out"
-    if verb != "graph show":
-        preset.line(GOOD[verb] + out, Path("OUT"))
+    out = " --out out"
+    preset.line(GOOD[verb] + out, Path("OUT"))
     for field, hint in schema.hints_of(kind).items():
         kinds, flag = preset._kinds(hint), field.replace("_", "-")
         dangerous = HOSTILE if str in kinds else ("/etc/passwd", "../x", "a/../../x") if Path in kinds else ()

@@ -53,7 +53,6 @@ VERBS = {
     "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *READER),
     "graph build": Verb(graph.build, "run --out graph", ("run",), *READER),
     "graph score": Verb(graph.score, "graph --budget 4", ("graph",), *DATA),
-    "graph show": Verb(graph.show, "graph", ("graph",), *DATA),
     "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *READER),
     "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *READER),
     "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
