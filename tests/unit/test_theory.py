@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 import pytest
-
-from recommit import theory
+from bench import theory
 
 H = theory.DEPTHS
 #: Relative to sums of a few dozen logarithms.
