@@ -1,6 +1,6 @@
 """Draws docs/assets/theory-*.svg (needs matplotlib), and prints the shares that docs/theory.md quotes.
 
-PYTHONPATH=. python docs/figures/theory.py
+python docs/figures/theory.py
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from bench import theory
 from matplotlib.patches import Patch
 
+from recommit import theory
 from recommit.report import plotting
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"

@@ -60,5 +60,5 @@ __getattr__, __dir__ = attach(
         "recommit.report.animation": "PlayedEpisode episode",
     },
     also=[*__all__, "__version__"],
-    packages=("data", "envs", "evaluate", "horizon", "policy", "train", "zero_shot"),
+    packages=("data", "envs", "evaluate", "horizon", "policy", "theory", "train", "zero_shot"),
 )

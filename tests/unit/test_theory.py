@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 import pytest
-from bench import theory
+
+from recommit import theory
 
 H = theory.DEPTHS
 #: Relative to sums of a few dozen logarithms.

@@ -100,6 +100,7 @@ OTHERS = [
     (lambda: recommit.Sliding(2).patches([[1, 2], [0, 3]], 14), "pictures of 3136..12845056 pixels, which"),
     (lambda: recommit.solve(3), "levels: expected a file, levels, a state or several"),
     (lambda: recommit.puzzles.registry.puzzle("chess"), "task: expected one of sliding, sokoban, ice, got 'chess'"),
+    (lambda: recommit.theory.u_star(1.5), "alpha: expected values in (0, 1), got 1.5"),
 ]
 #: What cannot be read back as the same levels: states and options of ``write_levels``.
 UNWRITABLE = [
