@@ -43,7 +43,7 @@ GROUPS = {
         "play": Verb(play, "--agent sliding-3x3", ("file",), *READER),
         "policies": Verb(policies, ""),
         "doctor": Verb(doctor, ""),
-        "bench": Verb(bench, ""),
+        "bench": Verb(bench, "--signature"),
     },
     "levels": {
         "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
