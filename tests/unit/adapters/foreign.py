@@ -45,7 +45,7 @@ NEEDS = {
         flags=("--no-deps", "--ignore-requires-python"),
         mended=True,
     ),
-    "sb3": Environment(("stable-baselines3==2.9.2",)),
+    "sb3": Environment(("stable-baselines3==2.9.2", "sb3-contrib==2.9.2")),
     "torchrl": Environment(("torchrl==0.14.1",)),
 }
 
