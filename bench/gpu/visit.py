@@ -82,6 +82,7 @@ CHECKS = [
 ]
 PRECISION = [sys.executable, str(HERE.parent / "training" / "precision.py"), "--out", "OUT", "--steps"]
 PARTS = (
+    Part("attention", 30, script("attention.py"), script("attention.py", *SMALL), written),
     Part("sft", 120, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
     Part(
         "grpo",

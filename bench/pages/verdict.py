@@ -19,6 +19,7 @@ import time
 import zlib
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -324,16 +325,22 @@ def shown(row: dict[str, Any]) -> str:
     return row["variant"] if row["agent"] in ("adaptive", row["variant"]) else ""
 
 
-def results(rows: list[dict[str, Any]]) -> Results:
-    """Every episode of a cell."""
-    spec = PUZZLES[rows[0]["puzzle"]].spec
-    rooms, every = held_out.rooms(spec, held_out.starts(spec, "test", INSTANCES, ()).states), np.arange(INSTANCES)
+@cache
+def groups(puzzle: str) -> NDArray[np.int64]:
+    """Test instances of one room have one number."""
+    spec = PUZZLES[puzzle].spec
+    rooms = held_out.rooms(spec, held_out.starts(spec, "test", INSTANCES, ()).states)
+    return np.arange(INSTANCES) if rooms is None else rooms
+
+
+def results(rows: dict[str, list[dict[str, Any]]]) -> Results:
+    """Every episode of each agent."""
     parts = []
-    for row in filter(shown, rows):
-        ends = unpacked(row["outcomes"])
+    for name, row in ((name, row) for name, own in rows.items() for row in own):
+        ends, every = unpacked(row["outcomes"]), np.arange(INSTANCES)
         measured = dict(zip(("solved", "actions", "return"), (*ends[:2], PRICES.returns(*ends)), strict=True))
-        agent, budget, seed = (np.full(INSTANCES, each) for each in (shown(row), row["budget"], int(row["seed"])))
-        parts.append(Results(agent, budget, seed, every, every if rooms is None else rooms, measured))
+        agent, budget, seed = (np.full(INSTANCES, each) for each in (name, row["budget"], int(row["seed"])))
+        parts.append(Results(agent, budget, seed, every, groups(row["puzzle"]), measured))
     return Results.joined(parts)
 
 
@@ -347,34 +354,65 @@ def dominance(found: Results, budget: str, others: list[str]) -> str:
     return f"{' '.join(words[1]) or 'none'} / {' '.join(words[-1]) or 'none'}"
 
 
-def tables() -> dict[Path, str]:
-    """Of every cell its agents, and the differences of adaptive to each on the seeds that did not choose the cell."""
-    cells, pairs, by_cell = [], [], dict[tuple[str, ...], list[dict[str, Any]]]()
+Rows = list[dict[str, Any]]
+
+
+def cells() -> dict[tuple[str, ...], dict[str, Rows]]:
+    """Rows by cell and agent, of the seeds that have all of a cell's variants."""
+    every = dict[tuple[str, ...], dict[str, Rows]]()
     for row in read():
-        by_cell.setdefault(tuple(row[name] for name in NAMES[:4]), []).append(row)
-    for (cell, rows), budget in product(by_cell.items(), ("loose", "tight")):
-        found, judged = results(rows), results([row for row in rows if row["seed"] != "0"] or rows)
-        agents = sorted({name for name, _ in found.keys if name != "adaptive"})
-        own = [row for row in rows if (shown(row), row["budget"]) == ("adaptive", budget)]
-        about = (*cell, budget, str(len({row["seed"] for row in rows})))
-        ends = {}
-        for name in ("adaptive", *agents) if own else agents:
-            solved, actions = (found.mean(name, budget, what).mean for what in ("solved", "actions"))
-            ends[name] = f"{number(solved, 1, 100)} at {number(actions)}"
+        every.setdefault(tuple(row[name] for name in NAMES[:4]), {}).setdefault(row["seed"], []).append(row)
+    whole = {
+        cell: [row for own in found.values() if len(own) == len(found["0"]) for row in own]
+        for cell, found in every.items()
+    }
+    return {cell: {name: [row for row in rows if shown(row) == name] for name in SHOWN} for cell, rows in whole.items()}
+
+
+def compared(found: Results, budget: str, one: str, other: str) -> list[str]:
+    """Differences of two agents in solved, actions and return, with intervals."""
+    apart = [found.difference(one, other, budget, each) for each in ("solved", "actions", "return")]
+    return [spread(each, *how, sign=True) for each, how in zip(apart, ((1, 100), (1, 1), (3, 1)), strict=True)]
+
+
+def ended(found: Results, budget: str, name: str) -> str:
+    """Solved, actions and value of an agent."""
+    if (name, budget) not in found.keys:
+        return NONE
+    solved, actions, value = (found.mean(name, budget, what).mean for what in ("solved", "actions", "return"))
+    return f"{number(solved, 1, 100)} at {number(actions)}: {number(value, 3)}"
+
+
+def tables() -> dict[Path, str]:
+    """Of every cell its agents; the differences of adaptive to each on the seeds that did not choose the cell; and the
+    adaptive policies of the first pass, beside that of the paper's reading and that of ``exact``."""
+    ends, pairs, readings, by_cell, budgets = [], [], [], cells(), ("loose", "tight")
+    for (cell, rows), budget in product(by_cell.items(), budgets):
+        unseen = {name: [row for row in own if row["seed"] != "0"] or own for name, own in rows.items()}
+        found, judged = results(rows), results(unseen)
+        own = [row for row in rows["adaptive"] if row["budget"] == budget]
+        about = (*cell, budget, str(len({row["seed"] for row in rows["fixed-8"]})))
         head = [number(float(np.mean([float(row[name]) for row in own])), 3) if own else NONE for name in FIGURES[3:]]
-        fixed = [name for name in agents if name.startswith("fixed")]
-        over = dominance(judged, budget, fixed) if own else NONE
-        cells.append((*about, *(ends.get(name, NONE) for name in SHOWN), over, *head))
-        for other in agents if ("adaptive", budget) in judged.keys else ():
-            apart = [judged.difference("adaptive", other, budget, each) for each in ("solved", "actions", "return")]
-            signed = (
-                spread(each, *how, sign=True) for each, how in zip(apart, ((1, 100), (1, 1), (3, 1)), strict=True)
-            )
-            pairs.append((*about, other, *signed))
-    top = (*NAMES[:4], "budget", "seeds")
+        others = [name for name, at in judged.keys if at == budget and name != "adaptive"] if own else []
+        over = dominance(judged, budget, [name for name in others if name.startswith("fixed")])
+        ends.append((*about, *(ended(found, budget, name) for name in SHOWN), over, *head))
+        pairs += [(*about, name, *compared(judged, budget, "adaptive", name)) for name in others]
+    for start, budget in product(BEST, budgets):
+        kinds = {reading: ", ".join(reading) for reading in product(ESTIMATORS, OBJECTIVES)}
+        found = results(
+            {kinds[k]: [row for row in by_cell[(*start, *k)]["adaptive"] if row["seed"] == "0"] for k in kinds}
+        )
+        for (estimator, objective), name in kinds.items():
+            paper, exact = (compared(found, budget, name, kinds[k]) for k in (("state", "paper"), ("exact", objective)))
+            readings.append((*start, estimator, objective, budget, ended(found, budget, name), *paper, *exact))
+    top, apart = (*NAMES[:4], "budget"), ("solved", "actions", "return")
+    beside = [f"{what} minus {other}'s" for other in ("state, paper", "exact") for what in apart]
     return {
-        CSV / "verdict-cells.csv": Grid.of((*top, *SHOWN, "dominates / dominated by", *FIGURES[3:]), cells).csv(),
-        CSV / "verdict-pairs.csv": Grid.of((*top, "adaptive minus", "solved", "actions", "return"), pairs).csv(),
+        CSV / "verdict-cells.csv": Grid.of(
+            (*top, "seeds", *SHOWN, "dominates / dominated by", *FIGURES[3:]), ends
+        ).csv(),
+        CSV / "verdict-pairs.csv": Grid.of((*top, "seeds", "adaptive minus", *apart), pairs).csv(),
+        CSV / "verdict-readings.csv": Grid.of((*top, "adaptive", *beside), readings).csv(),
     }
 
 

@@ -42,7 +42,7 @@ grpo:
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
   engine: {{checkpointing: true}}
 """
-STAGES = ("2",)
+STAGES = ("plain", "2")
 #: Stages of the nightly tier; passes at stage 3 take ten times as long as others.
 OTHERS = ("0", "1", "3")
 #: Both puzzles; of 16 rows one or two are levels, so that a rank may have none.
@@ -84,7 +84,8 @@ class Place:
 
 
 def zero(stage: str, *more: str) -> list[str]:
-    return ["engine.kind=deepspeed", f"engine.stage={stage}", *more]
+    kind = [] if stage == "plain" else ["engine.kind=deepspeed", f"engine.stage={stage}"]
+    return [*kind, *more]
 
 
 def begin(folder: Path) -> Place:

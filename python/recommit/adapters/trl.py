@@ -29,14 +29,19 @@ class ToolRollout:
 
     def __init__(self, spec: GameSpec | None = None) -> None:
         self._spec = spec or GameSpec(view="text")
+        if self._spec.view != "text":
+            raise ValueError(
+                "view: expected text for TRL, since chat templates (Qwen2.5-VL's, TRL issue 5663) drop pictures of a "
+                f"tool's answer silently, got {self._spec.view}; recommit.adapters.vagen has pictures"
+            )
         self._game: Game | None = None
 
-    def reset(self, state: list[list[int]], **_: Any) -> str | list[dict[str, Any]]:
+    def reset(self, state: list[list[int]], **_: Any) -> str:
         """The first observation of a row's board."""
         self._game = self._spec.of_state(state)
         return self._shown("\n")
 
-    def commit(self, actions: list[str]) -> str | list[dict[str, Any]]:
+    def commit(self, actions: list[str]) -> str:
         """Execute a commitment open loop, then observe the board again.
 
         Args:
@@ -62,17 +67,13 @@ class ToolRollout:
             raise RuntimeError("reset: expected before commit and get_reward")
         return self._game
 
-    def _shown(self, message: str) -> str | list[dict[str, Any]]:
-        game = self._playing()
-        if self._spec.view == "text":
-            return f"{message}{game.rows}\n"
-        from PIL import Image
-
-        return [{"type": "text", "text": message}, {"type": "image", "image": Image.fromarray(game.picture)}]
+    def _shown(self, message: str) -> str:
+        return f"{message}{self._playing().rows}\n"
 
 
 def factory(spec: GameSpec) -> Callable[[], ToolRollout]:
     """What ``environment_factory`` takes."""
+    ToolRollout(spec)  # refused here, before a trainer begins
     return partial(ToolRollout, spec)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
+from operator import add
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.machine import GIB, SHARE, Machine, Rate
+from recommit.estimate.machine import GIB, HIGH, LOW, Machine, Rate
 from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import schedule
 from recommit.runs.progress import clock
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from recommit.estimate.machine import Pace
     from recommit.estimate.schedule import Phase, Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
@@ -45,11 +48,12 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """A kind of step: how many there are, and FLOPs of one on one rank by kind of pass."""
+    """A kind of step: how many there are, and FLOPs and kernels of one on one rank by kind of pass."""
 
     name: str
     times: int
     kinds: dict[str, int]
+    kernels: dict[str, int]
 
     @property
     def flops(self) -> int:
@@ -108,9 +112,19 @@ class Estimate:
         return self.gpus * sum(phase.times * phase.flops for phase in self.phases)
 
     @property
-    def seconds(self) -> float | None:
-        """Time of the whole run, its passes alone; None where the rate is unknown."""
-        return self.flops / self.gpus / (self.rate.peak * SHARE) if self.rate.peak else None
+    def kernels(self) -> int:
+        """Of the whole run, on one rank."""
+        return sum(phase.times * sum(phase.kernels.values()) for phase in self.phases)
+
+    @property
+    def seconds(self) -> tuple[float, float] | None:
+        """Time of the whole run by ``LOW`` and ``HIGH``; None where the rate is unknown."""
+        return (self._by(LOW), self._by(HIGH)) if self.rate.peak else None
+
+    def _by(self, pace: Pace) -> float:
+        products = [phase.times * phase.flops / (self.rate.peak * pace.share) for phase in self.phases]
+        launches = [phase.times * sum(phase.kernels.values()) * pace.launch for phase in self.phases]
+        return pace.start + sum(map(max if pace.overlap else add, products, launches))
 
     def to_json(self) -> dict[str, Any]:
         """All numbers."""
@@ -129,14 +143,15 @@ def estimate(
     """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
     name = "sft" if isinstance(stage, SftConfig) else "grpo"
     progress(f"{name}, {task.task}: the model's shapes")
-    shadow = Shadow(stage, model, task)
+    shadow = Shadow(stage, model, task, gpu=machine.card != "cpu")
     plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
     for phase in plan:
         progress(f"{name}, {task.task}: what a {phase.name} computes")
-        kinds: dict[str, int] = {}
+        flops, kernels = Counter[str](), Counter[str]()
         for passes in phase.passes:
-            kinds[passes.kind] = kinds.get(passes.kind, 0) + shadow.flops(passes)
-        phases.append(PhaseCost(phase.name, phase.times, {kind: flops for kind, flops in kinds.items() if flops}))
+            flops[passes.kind] += shadow.flops(passes)
+            kernels[passes.kind] += shadow.kernels(passes)
+        phases.append(PhaseCost(phase.name, phase.times, dict(+flops), dict(+kernels)))
     parts = {part: each for part, each in shadow.parts.items() if part != "reference" and each}
     trained = {part: sum(p.numel() for p in each if p.requires_grad) for part, each in parts.items()}
     return Estimate(
@@ -237,7 +252,8 @@ def _lines(estimate: Estimate) -> Iterator[str]:
     most = "" if estimate.stage == "sft" else "at most "
     for phase in estimate.phases:
         yield f"{phase.name}, {phase.times:,} of them: {most}{operations(phase.flops * gpus)} on all ranks; of one:"
-        yield from (f"  {operations(flops):>12}  {_KINDS[kind]}" for kind, flops in phase.kinds.items())
+        for kind, flops in phase.kinds.items():
+            yield f"  {operations(flops):>12}  {phase.kernels[kind]:>9,} kernels  {_KINDS[kind]}"
     memory = estimate.memory
     yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(estimate.limit)} at the worst moment"
     sizes = {
@@ -249,12 +265,16 @@ def _lines(estimate: Estimate) -> Iterator[str]:
     }
     yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
     yield f"  {'it fits' if estimate.fits else _ADVICE}"
-    whole, rate = f"time: {operations(estimate.flops)} in the whole run", estimate.rate
+    rate = estimate.rate
+    whole = f"time: {operations(estimate.flops)} in the whole run, {estimate.kernels:,} kernels on a rank"
     if estimate.seconds is None:
         yield f"{whole}; how long that takes is unknown without --peak"
     else:
-        basis = f"{SHARE:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
-        yield f"{whole}: {clock(estimate.seconds)} at {basis}; simulation, solving and disks not included"
+        low, high = map(clock, estimate.seconds)
+        yield f"{whole}: {low} to {high} at {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
+        yield f"  {low:>10}  {LOW.text} (assumed)"
+        yield f"  {high:>10}  {HIGH.text} (assumed)"
+        yield "  simulation, solving and disks not included"
 
 
 def gib(size: float) -> str:

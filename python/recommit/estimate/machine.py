@@ -6,8 +6,30 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 GIB = 2**30
-#: Of the best rate, what a step is taken to reach: assumed, and not measured for these recipes.
-SHARE = 0.4
+
+
+class Pace(NamedTuple):
+    """What a time assumes, none of it measured for these recipes."""
+
+    #: Of the best rate, while products are computed.
+    share: float
+    #: Seconds between the starts of two kernels.
+    launch: float
+    #: Seconds before the first step: imports, weights, process groups.
+    start: float
+    #: Are kernels started while others compute? Then the longer of the two counts, else both.
+    overlap: bool
+
+    @property
+    def text(self) -> str:
+        """In a few words."""
+        how = "whichever is longer" if self.overlap else "one after the other"
+        start = f", {self.start:.0f} s of start-up" if self.start else ""
+        return f"{self.share:.0%} of the rate, {self.launch * 1e6:.0f} us a kernel, {how}{start}"
+
+
+#: Of ``Estimate.seconds``: passes of thousands of tokens in a resident process; passes of hundreds, one by one.
+LOW, HIGH = Pace(0.4, 5e-6, 0.0, True), Pace(0.2, 8e-6, 90.0, False)
 
 
 class Rate(NamedTuple):

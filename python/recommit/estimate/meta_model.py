@@ -26,6 +26,7 @@ from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.reference import REFERENCE, ReferencePolicy
+from recommit.policy.vision import TOGETHER
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.train.config import SftConfig, TargetConfig
@@ -120,8 +121,8 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
 class Shadow:
     """The policy that a stage trains or plays with, and what passes through it cost."""
 
-    def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle) -> None:
-        self.stage, self.task = stage, task
+    def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle, *, gpu: bool = False) -> None:
+        self.stage, self.task, self.gpu = stage, task, gpu
         self.policy, self.missing = _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
@@ -135,9 +136,6 @@ class Shadow:
                     self.policy.replace_head(stage.head or self.policy.config.head, depths=stage.depths)
                 freeze(self.policy, self.variant, stage, [task])
                 self.reference = ReferencePolicy(self.policy) if stage.objective.kl > 0 else None
-        adapters = (p for name, p in self.policy.named_parameters() if ".lora_" in name)
-        for parameter in adapters:  # float32, but multiplied as what the backbone is in, which meta has no autocast for
-            parameter.data = parameter.data.to(getattr(torch, model.dtype))
         self.policy.backbone.recompute = stage.engine.checkpointing
 
     @property
@@ -184,7 +182,7 @@ class Shadow:
         """Bytes of the pictures of a number of states, encoded and remembered; a whole second policy has its own."""
         if not self._remembers:
             return 0
-        with _kernels():
+        with _kernels(self.gpu):
             one = self.policy.vision.features(self.task, self._state, frozen=True)
         return states * one.numel() * one.element_size() * self._copies
 
@@ -223,18 +221,30 @@ class Shadow:
             return full * self.cost(passes).flops + self.cost(last).flops
         return round(self.cost(passes).flops * passes.observations / passes.states)
 
+    def kernels(self, passes: Passes) -> int:
+        """Those of all of these passes; a smaller last one has as many. Pictures are encoded in groups of one size."""
+        many, states = -(-passes.observations // passes.states), passes.states
+        if passes.kind == "encode":
+            many, states = many * -(-states // TOGETHER), TOGETHER
+        added = bool(self.stage.optim.micro_batch)  # to the gradient of another micro-batch
+        return many * self.cost(replace(passes, observations=states * (1 + added), states=states)).kernels
+
     def cost(self, passes: Passes) -> Cost:
         """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
         one of several in a step, the gradients of others are there already."""
         several = passes.kind == "learn" and passes.observations > passes.states
         alike = replace(passes, observations=passes.states * (1 + several))
         if alike not in self._costs:
-            with _kernels():
+            with _kernels(self.gpu):
                 own = self._counted(alike)
-                if self.missing and passes.kind == "learn":
+                if self.missing:
                     with self._shallower():
                         less = self._counted(alike)
-                    own = Cost(*(a + self.missing * (a - b) for a, b in zip(astuple(own), astuple(less), strict=True)))
+                    whole = Cost(
+                        *(a + self.missing * (a - b) for a, b in zip(astuple(own), astuple(less), strict=True))
+                    )
+                    # Without a gradient layers take each other's memory.
+                    own = whole if passes.kind == "learn" else replace(whole, peak=own.peak)
             self._costs[alike] = own
         return self._costs[alike]
 
@@ -250,35 +260,18 @@ class Shadow:
             for each, layers in zip(self._languages, stacks, strict=True):
                 each.layers = layers
 
-    @contextmanager
-    def _of_a_layer(self) -> Iterator[list[int]]:
-        """A list whose sum is what a layer between the first and the last takes: from its norm to the next one's."""
-        taken: list[int] = []
-        hooks = [
-            layer.input_layernorm.register_forward_pre_hook(
-                lambda *_, sign=sign: taken.append(sign * self._watch.flops)
-            )
-            for each in self._languages
-            for layer, sign in zip(each.layers[-2:], (-1, 1), strict=True)
-        ]
-        yield taken
-        for hook in hooks:
-            hook.remove()
-
     def _counted(self, passes: Passes) -> Cost:
         if passes.kind == "encode" and not self._remembers:
-            return Cost(0, 0)
+            return Cost(0, 0, 0)
         if self._remembers:  # so that other passes are counted without the picture
             for policy in self.policies:
                 for copy in range(self._copies):
                     policy.vision.features(self.task, self._state, frozen=True, copy=copy)
         work: Work = getattr(self, f"_{passes.kind}")(passes)
-        if passes.kind not in ("learn", "head"):
-            with torch.no_grad(), self._of_a_layer() as taken:
-                own = cost(work, self._watch)
-            return Cost(own.flops + self.missing * sum(taken), own.peak)  # layers take each other's memory
         with torch.no_grad():
-            work()  # what is made once, such as features of mirrored pictures, is counted apart
+            work()  # what is made once, such as prompts and features of mirrored pictures, is counted apart
+            if passes.kind not in ("learn", "head"):
+                return cost(work, self._watch)
         before, learns = self._watch.now, [p for p in self.policy.parameters() if p.requires_grad]
         try:
             if passes.observations > passes.states:
@@ -289,7 +282,7 @@ class Shadow:
             own = cost(lambda: work().backward(), self._watch)
         finally:
             self.policy.zero_grad(set_to_none=True)
-        return Cost(own.flops, gradients + own.peak)
+        return replace(own, peak=gradients + own.peak)
 
     def _learn(self, passes: Passes) -> Work:
         stage = self.stage
@@ -365,19 +358,33 @@ class Shadow:
 
 
 @contextmanager
-def _kernels() -> Iterator[None]:
+def _kernels(gpu: bool) -> Iterator[None]:
     """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor
-    and on a GPU; torch itself would choose the one that keeps them all."""
-    real = F.scaled_dot_product_attention
+    and on a GPU, and RMS normalisation one as on a GPU; torch itself would choose those that keep all they make."""
+    attend, norm = F.scaled_dot_product_attention, F.rms_norm
 
     def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
-        return (_attend if query.is_meta else real)(query, *rest, **named)
+        return (_attend if query.is_meta else attend)(query, *rest, **named)
 
-    F.scaled_dot_product_attention = chosen
+    normed: Any = lambda x, _shape, weight, _eps: _Norm.apply(x, weight)
+    F.scaled_dot_product_attention, F.rms_norm = chosen, normed if gpu else norm
     try:
         yield
     finally:
-        F.scaled_dot_product_attention = real
+        F.scaled_dot_product_attention, F.rms_norm = attend, norm
+
+
+class _Norm(torch.autograd.Function):
+    """A kernel there, and one back, that keep what is normalised."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return x * weight
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
+        return grads[0] * ctx.saved_tensors[1], torch.empty_like(ctx.saved_tensors[1])
 
 
 def _attend(

@@ -1,6 +1,6 @@
-"""The cost of a piece of work: floating-point operations, and the most bytes that its tensors take at one time.
+"""The cost of a piece of work: floating-point operations, kernels, and the most bytes that its tensors take at once.
 
-Both are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas
+All are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas
 are those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on
 modules keeps recomputed activations alive.
 """
@@ -30,6 +30,8 @@ class Cost:
     flops: int
     #: Most bytes alive at once beyond those that were there before.
     peak: int
+    #: Operations of ATen that write: no views, no allocations.
+    kernels: int
 
 
 class Watch(TorchDispatchMode):
@@ -38,7 +40,7 @@ class Watch(TorchDispatchMode):
 
     def __init__(self, there: Iterable[Tensor] = ()) -> None:
         super().__init__()
-        self.flops = self.now = self.peak = 0
+        self.flops = self.kernels = self.now = self.peak = 0
         self._sizes: dict[int, int] = {}
         for tensor in there:
             self._take(tensor)
@@ -48,6 +50,8 @@ class Watch(TorchDispatchMode):
         formula = FORMULAS.get(func._overloadpacket)
         if formula is not None:
             self.flops += int(formula(*args, **(kwargs or {}), out_val=result))
+        given, made = (_storages(each) for each in ((args, kwargs), result))
+        self.kernels += func._schema.is_mutable or (bool(made - given) and func._overloadpacket not in ALLOCATIONS)
         for leaf in tree_leaves(result):
             if isinstance(leaf, torch.Tensor):
                 self._take(leaf)
@@ -69,11 +73,16 @@ class Watch(TorchDispatchMode):
 
 def cost(work: Callable[[], Any], watch: Watch) -> Cost:
     """Count ``work``; what it returns is gone afterwards."""
-    before, flops = watch.now, watch.flops
+    before, flops, kernels = watch.now, watch.flops, watch.kernels
     watch.peak = before
     with watch:
         work()
-    return Cost(watch.flops - flops, watch.peak - before)
+    return Cost(watch.flops - flops, watch.peak - before, watch.kernels - kernels)
+
+
+def _storages(values: Any) -> set[int]:
+    """Of all tensors among some values."""
+    return {leaf.untyped_storage()._cdata for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)}
 
 
 def attention(query: Any, key: Any, value: Any, *_rest: Any) -> int:
@@ -95,6 +104,8 @@ def _of_tensors(formula: Callable[..., int]) -> Callable[..., int]:
     return lambda *tensors, **_named: formula(*(t.shape for t in tensors if isinstance(t, torch.Tensor)))
 
 
+#: Operations that make a tensor and write nothing.
+ALLOCATIONS = {getattr(torch.ops.aten, name) for name in ("empty", "empty_like", "empty_strided", "new_empty")}
 #: Operation -> what counts it; those of the attention that CPUs have are not in torch's list.
 FORMULAS: dict[Any, Callable[..., int]] = {
     **flop_registry,

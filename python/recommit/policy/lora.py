@@ -5,15 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import torch
+import torch.nn.functional as F
 from safetensors.torch import save as to_bytes
+from torch import Tensor
 
+from recommit.policy.backbones import resident
 from recommit.policy.config import ADAPTER
 from recommit.storage.files import Files, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
-
-    from torch import Tensor
 
     from recommit.policy.backbones.backbone import Backbone
     from recommit.policy.config import LoraConfig
@@ -37,6 +40,78 @@ def add_lora(backbone: Backbone, config: LoraConfig) -> None:
     for layer in backbone.model.modules():
         if isinstance(layer, BaseTunerLayer):  # PEFT would make float32 of what autocast makes bfloat16 of at once
             layer.cast_input_dtype_enabled = False
+    resident.frozen(backbone)
+
+
+class Adapters:
+    """The adapters of one pass, in few kernels: their float32 weights become what the backbone is in together; first
+    factors of projections of one input are multiplied together, and second ones by the product that adds. The result
+    is PEFT's, but that such projections have one mask of dropout.
+
+    ``groups`` are the projections of each input, in the order in which they are asked for, all of them or some."""
+
+    def __init__(self, groups: Iterable[Sequence[Any]], dtype: torch.dtype) -> None:
+        adapted = [group for group in groups if all(hasattr(layer, "lora_A") for layer in group)]
+        layers = [layer for group in adapted for layer in group]
+        #: Projection -> its group's first factors, its place among them, and its second one.
+        self._factors: dict[int, tuple[Tensor, int, Tensor]] = {}
+        self._split = False
+        if not layers:
+            return
+        (self._name,) = layers[0].active_adapters
+        weights = [getattr(layer, factor)[self._name].weight for factor in ("lora_A", "lora_B") for layer in layers]
+        self._split = hasattr(weights[0], "ds_id")  # among ranks: gathered at a module's own entrance only
+        if not self._split:
+            firsts, seconds = joined(weights, list(map(len, adapted)), layers[0].scaling[self._name], dtype)
+            places = [(first, i) for first, group in zip(firsts, adapted, strict=True) for i in range(len(group))]
+            self._factors = {id(a): (*b, c) for a, b, c in zip(layers, places, seconds, strict=True)}
+
+    def linears(self, x: Tensor, *layers: Any) -> list[Tensor]:
+        """What each of some projections makes of the same input."""
+        if self._split:
+            with torch.autocast(x.device.type, x.dtype, enabled=x.dtype != torch.float32):
+                return [layer(x) for layer in layers]
+        if id(layers[0]) not in self._factors:
+            return [layer(x) for layer in layers]
+        firsts, places, seconds = zip(*(self._factors[id(layer)] for layer in layers), strict=True)
+        rank = seconds[0].shape[1]
+        first, part = firsts[0], slice(rank * places[0], rank * (places[-1] + 1))
+        first = first if len(first) == rank * len(layers) else first[part]
+        inner = F.linear(layers[0].lora_dropout[self._name](x), first).flatten(0, -2)
+        made = []
+        for layer, part, second in zip(layers, inner.split(rank, dim=-1), seconds, strict=True):
+            plain = layer.base_layer(x)
+            made.append(torch.addmm(plain.flatten(0, -2), part, second.t()).view(plain.shape))
+        return made
+
+
+def joined(weights: list[Tensor], sizes: list[int], scale: float, dtype: torch.dtype) -> tuple[Any, Any]:
+    """First factors, scaled and side by side in groups of these sizes, and second ones, in another type."""
+    made = _Joined.apply(dtype, sizes, scale, *weights)
+    return made[: len(sizes)], made[len(sizes) :]
+
+
+class _Joined(torch.autograd.Function):
+    """In few kernels, there and back, where autograd would have two or three for each weight."""
+
+    @staticmethod
+    def forward(ctx: Any, dtype: torch.dtype, sizes: list[int], scale: float, *weights: Tensor) -> tuple[Tensor, ...]:
+        rank, half = len(weights[0]), len(weights) // 2
+        heads = [weights[sum(sizes[:i])] for i in range(len(sizes))]
+        groups = [one.new_empty(rank * size, one.shape[1], dtype=dtype) for one, size in zip(heads, sizes, strict=True)]
+        seconds = [torch.empty_like(weight, dtype=dtype) for weight in weights[half:]]
+        torch._foreach_copy_([*(part for group in groups for part in group.split(rank)), *seconds], list(weights))
+        torch._foreach_mul_(groups, scale)
+        ctx.rank, ctx.groups, ctx.scale, ctx.dtype = rank, len(groups), scale, weights[0].dtype
+        return (*groups, *seconds)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        made = [torch.empty_like(grad, dtype=ctx.dtype) for grad in grads]
+        torch._foreach_copy_(made, list(grads))
+        groups, seconds = made[: ctx.groups], made[ctx.groups :]
+        torch._foreach_mul_(groups, ctx.scale)
+        return (None, None, None, *(part for group in groups for part in group.split(ctx.rank)), *seconds)
 
 
 def weights(backbone: Backbone) -> dict[str, Tensor]:

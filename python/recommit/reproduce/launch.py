@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 #: GPUs of one command, by the names that CUDA_VISIBLE_DEVICES has for them; none: a process of this machine.
 Slot = tuple[str, ...]
@@ -46,11 +47,6 @@ class Fleet:
         """Of a run."""
         return max(len(self.slots[0]), 1)
 
-    def check(self, name: str, engine: str) -> None:
-        """Refuse a run that ranks cannot share, before anything begins."""
-        if self.ranks > 1 and engine == "plain":
-            raise ValueError(f"gpus-per-run: expected 1 for {name} with engine.kind plain, got {self.ranks}")
-
     def told(self, verb: str) -> list[str]:
         """The flags that every command of a verb takes from the call."""
         named = [name for name in TAKEN.get(verb, ()) if name in self.flags]
@@ -61,12 +57,24 @@ class Fleet:
         return bool(self.launcher) and _module(words) is not None
 
     def command(self, slot: Slot, words: Sequence[str]) -> list[str]:
-        """What starts a command of recommit: on every rank of a slot, where it computes on ranks."""
+        """What a shell would start for a command: on every rank of a slot, where it computes on ranks."""
         if not slot or (found := _module(words)) is None:
             return ["recommit", *words]
         module, rest = found
+        return [*self._launched(slot), module, *rest]
+
+    def on_ranks(self, slot: Slot, words: Sequence[str]) -> bool:
+        """True if a command computes on the ranks of a slot, and not in one process."""
+        return bool(slot) and _module(words) is not None
+
+    def worker(self, slot: Slot, queue: Path, *, on_ranks: bool) -> list[str]:
+        """What starts the process, on every rank of a slot or one, that runs commands as they come."""
+        start = self._launched(slot) if on_ranks else ["python", "-m"]
+        return [*start, "recommit.reproduce.worker", str(queue)]
+
+    def _launched(self, slot: Slot) -> list[str]:
         torchrun = ("torchrun", "--standalone", "--nproc-per-node", str(len(slot)), "-m")
-        return [*(self.launcher or torchrun), module, *rest]
+        return list(self.launcher or torchrun)
 
     def environment(self, slot: Slot, own: Mapping[str, str]) -> dict[str, str]:
         """That of the command: without what says which rank this process is, since it starts others."""
@@ -77,8 +85,8 @@ class Fleet:
 
 def program(words: list[str]) -> list[str]:
     """The same by this Python, whatever PATH says."""
-    modules = {"torchrun": "torch.distributed.run", "recommit": "recommit.cli"}
-    return [sys.executable, "-m", modules[words[0]], *words[1:]] if words[0] in modules else words
+    python = {"torchrun": ["-m", "torch.distributed.run"], "python": []}
+    return [sys.executable, *python[words[0]], *words[1:]] if words[0] in python else words
 
 
 def _module(words: Sequence[str]) -> tuple[str, list[str]] | None:

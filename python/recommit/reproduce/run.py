@@ -1,5 +1,5 @@
-"""``recommit reproduce``: the commands of a preset, run in processes of their own: started where there is a slot,
-watched, and stopped so that they can go on.
+"""``recommit reproduce``: the commands of a preset, run by the processes of a slot one after the other, watched, and
+stopped so that they can go on.
 
 Each begins once all that it reads is written. One whose output stands, and was made by the same command from the same
 inputs, is skipped; any other is run, and its verb resumes or refuses what is there. Ctrl-C lets what has begun save
@@ -12,23 +12,25 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce import launch, preset
+from recommit.reproduce import launch, preset, worker
 from recommit.runs.progress import TETHER, Board, Interrupt, last_line
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from recommit.reproduce.launch import Fleet, Slot
+    from recommit.reproduce.launch import Fleet
     from recommit.reproduce.options import ReproduceOptions
     from recommit.reproduce.preset import Line
 
@@ -110,9 +112,6 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
     lines, fleet = preset.load(options.preset, folder), options.fleet()
-    for line in lines:
-        if (config := line.config) is not None:
-            fleet.check(line.out.name, config.engine.kind)
     places = [place for line in lines for place in (line.out, *line.inputs)]
     marks = {place.relative_to(folder).parts[0] for place in places}
     ownership.refuse_foreign(folder, (*marks, LOGS), "a reproduction of this preset")
@@ -131,31 +130,31 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
         files.own_folder(folder)
     files.make_folders(files.Files(), logs)
     files.sweep(files.Files(), logs)
-    waiting, slots, running, status = list(jobs), list(fleet.slots), list[_Running](), 0
+    waiting, places, status = list(jobs), [_Place(fleet, i, logs) for i in range(len(fleet.slots))], 0
     board, stopped = Board(len(jobs), quiet=quiet), False
+    running: Callable[[], list[_Place]] = lambda: [each for each in places if each.job is not None]
     with Interrupt() as interrupt:
         try:
-            while running or (waiting and not status):
-                while slots and not status and (ready := _next(waiting, [each.job for each in running])):
+            while running() or (waiting and not status):
+                while (free := [each for each in places if each.job is None]) and not status:
+                    if (ready := _next(waiting, [each.job for each in places if each.job is not None])) is None:
+                        break
                     waiting.remove(ready)
                     if _stands(ready, logs):
                         board.finished(ready.name)
                     else:
-                        running.append(_Running(fleet, slots.pop(0), ready, logs))
+                        free[0].begin(ready)
                 if interrupt.number and not stopped:
                     stopped, status = True, INTERRUPTED
                     board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
-                    for each in running:
+                    for each in running():
                         each.stop()
-                board.show([(each.job.name, last_line(each.log)) for each in running])
-                time.sleep(PAUSE if running else 0.0)
-                for each in [each for each in running if each.process.poll() is not None]:
-                    each.let_go()
-                    running.remove(each)
-                    slots.append(each.slot)
+                board.show([(each.job.name, last_line(each.log)) for each in running() if each.job is not None])
+                time.sleep(PAUSE if running() else 0.0)
+                for each in [each for each in running() if each.status is not None]:
                     status = max(status, _judged(each, board, logs, stopped=stopped))
         finally:
-            for each in running:
+            for each in places:
                 each.end()
     return status
 
@@ -184,48 +183,79 @@ def _stands(job: Job, logs: Path) -> bool:
         return False
 
 
-def _judged(ended: _Running, board: Board, logs: Path, *, stopped: bool) -> int:
+def _judged(place: _Place, board: Board, logs: Path, *, stopped: bool) -> int:
     """Say what became of a job, and write down what was made; the status that follows from it."""
-    status, job = ended.process.returncode, ended.job
-    if job.made(status, ended.sealed):
+    status, job, made = place.ended()
+    if made:
         record = json.dumps(job.record(logs.parent), indent=2) + "\n"
         files.replace(files.Files(), _file(job, logs, "json"), record.encode())
         board.finished(job.name)
         if status:
-            board.say(f"{job.name}: all of it is there, but its processes ended with {status}; see {ended.log}")
+            board.say(f"{job.name}: all of it is there, but its processes ended with {status}; see {place.log}")
         return 0
     if stopped or status == INTERRUPTED:
         board.say(f"{job.name}: interrupted; the same command goes on")
         return INTERRUPTED
-    lines = ended.lines_of_log()
+    lines = place.lines_of_log()
     reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
-    say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{job.name}: {reason}; see {ended.log}")
+    say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{job.name}: {reason}; see {place.log}")
     return FAILED
 
 
-class _Running:
-    """The processes of one job, and what they say."""
+class _Place:
+    """A slot, the processes that are there, and the job that they do now. They stay for the next job, unless it is to
+    be on other ranks, and end with a job that fails."""
 
-    def __init__(self, fleet: Fleet, slot: Slot, job: Job, logs: Path) -> None:
-        self.slot, self.job, self.sealed = slot, job, job.sealed
-        self.log = _file(job, logs, "log")
-        #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
-        self._tethered = not fleet.launches(job.words)
-        words = fleet.command(slot, job.words)
-        tether = {TETHER: "1"} if self._tethered else {}
+    def __init__(self, fleet: Fleet, number: int, logs: Path) -> None:
+        self.fleet, self.slot, self.logs = fleet, fleet.slots[number], logs
+        self.queue, self.log = logs / f"worker-{number}", logs
+        self.job: Job | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def begin(self, job: Job) -> None:
+        """Have it done."""
+        on_ranks = self.fleet.on_ranks(self.slot, job.words)
+        if self.process is not None and (on_ranks != self._on_ranks or worker.spent(self.queue, self._number)):
+            self.end()
+        self.job, self._sealed, self.log = job, job.sealed, _file(job, self.logs, "log")
         with os.fdopen(safe_open.append(self.log), "ab") as log:
-            log.write(f"$ {shlex.join(words)}\n".encode())
+            log.write(f"$ {shlex.join(self.fleet.command(self.slot, job.words))}\n".encode())
             self._begin = log.tell()
             log.flush()
+            if self.process is not None:
+                self._number += 1
+                worker.put(self.queue, self._number, job.words, self.log)
+                return
+            shutil.rmtree(self.queue, ignore_errors=True)
+            files.make_folders(files.Files(), self.queue)
+            self._number, self._on_ranks = 0, on_ranks
+            worker.put(self.queue, 0, job.words, self.log)
+            #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
+            self._tethered = not self.fleet.launches(job.words)
             self.process = subprocess.Popen(
-                launch.program(words),
+                launch.program(self.fleet.worker(self.slot, self.queue, on_ranks=on_ranks)),
                 bufsize=0,
                 stdin=subprocess.PIPE if self._tethered else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**fleet.environment(slot, os.environ), **tether},
+                env={**self.fleet.environment(self.slot, os.environ), **({TETHER: "1"} if self._tethered else {})},
                 start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
             )
+
+    @property
+    def status(self) -> int | None:
+        """That of the job, once it has ended."""
+        assert self.process is not None
+        return 0 if worker.done(self.queue, self._number) else self.process.poll()
+
+    def ended(self) -> tuple[int, Job, bool]:
+        """Free the slot: status and job, and whether all of its output is there. Processes that are done end."""
+        assert self.process is not None
+        assert self.job is not None
+        status, job, self.job = self.status or 0, self.job, None
+        if self.process.poll() is not None:
+            self.end()
+        return status, job, job.made(status, self._sealed)
 
     def lines_of_log(self) -> list[str]:
         """Since it was started, up to what torchrun adds of its own when a rank has failed."""
@@ -236,7 +266,8 @@ class _Running:
         return lines[: next(added, None)]
 
     def stop(self) -> None:
-        """Let it save itself."""
+        """Let the job save itself."""
+        assert self.process is not None
         if not self._tethered:
             self.process.terminate()
             return
@@ -246,22 +277,21 @@ class _Running:
         except BrokenPipeError:
             return  # it has just ended by itself
 
-    def let_go(self) -> None:
-        """Whatever rank is left ends now."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-
     def end(self) -> None:
-        """At once; nothing that was saved is lost."""
-        self.let_go()
-        if not self._tethered:
-            self.process.terminate()
+        """No process is left; nothing that was saved is lost."""
+        if (process := self.process) is None:
+            return
+        self.process = None
+        if process.stdin is not None:
+            process.stdin.close()
+        if process.poll() is None and not self._tethered:
+            process.terminate()
             try:
-                self.process.wait(PATIENCE)
+                process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                say(f"{self.job.name}: its launcher does not end; it is killed")
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return  # the whole group is gone
-        self.process.wait()
+                say(f"{self.log}: its launcher does not end; it is killed")
+        if process.poll() is None:
+            with suppress(ProcessLookupError):  # the whole group is gone
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        shutil.rmtree(self.queue, ignore_errors=True)

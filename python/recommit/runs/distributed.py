@@ -4,6 +4,7 @@ DeepSpeed's do by themselves, srun by ``--kill-on-bad-exit=1``."""
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import os
 import sys
 import warnings
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+#: Seconds in which ranks that share steps take one; a backend's own limit ends those that never do (NCCL's is 10
+#: minutes, gloo's 30).
+STALLED = 300.0
 #: Variables of a launcher, and SLURM's names for them.
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
 
@@ -34,6 +38,12 @@ class Team:
     @property
     def is_main_process(self) -> bool:
         return self.rank == 0
+
+    def watch(self, seconds: float = STALLED) -> None:
+        """Print where every thread of this rank is if this is not called again in time: a rank that hangs is one that
+        waits for no other."""
+        if self.world > 1:
+            faulthandler.dump_traceback_later(seconds, repeat=True)
 
     def barrier(self) -> None:
         if self.world > 1:
@@ -70,13 +80,12 @@ class Team:
         result: list[float] = tensor.tolist()
         return result
 
+    def all_reduce(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor summed over ranks, in its place."""
+        import torch.distributed as dist
 
-def alone(device: str) -> Team:
-    """One process of plain PyTorch."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1:
-        raise ValueError(f"engine.kind: expected deepspeed for a launcher that started {world} ranks, got plain")
-    return Team(device=find_device(device))
+        dist.all_reduce(tensor)
+        return tensor
 
 
 def join(device: str) -> Team:
@@ -101,7 +110,7 @@ def join(device: str) -> Team:
 
 
 def meet(device: str) -> Team:
-    """The ranks that a launcher started, without DeepSpeed: nothing is trained. Alone if there was none."""
+    """The ranks that a launcher started, without DeepSpeed. Alone if there was none."""
     environment = dict(os.environ)
     announce(environment)
     if (world := int(environment["WORLD_SIZE"])) == 1:

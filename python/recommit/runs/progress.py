@@ -56,7 +56,7 @@ def hold_tether() -> None:
     once. Signals to a group or to the launcher would not do: launchers kill ranks half a minute after a signal, too
     early for a long step, and torchrun's ranks are in no group of ours.
     """
-    if os.environ.get(TETHER):
+    if os.environ.pop(TETHER, ""):  # once, and not by what this process starts
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         threading.Thread(target=_obey, daemon=True).start()
 

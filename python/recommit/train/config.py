@@ -186,7 +186,7 @@ class RunConfig:
 class EngineConfig:
     """The engine of gradients and optimizer steps."""
 
-    #: ``plain``: one process of PyTorch. ``deepspeed``: as many ranks as the launcher starts.
+    #: ``plain``: PyTorch, all of it on every rank that a launcher starts. ``deepspeed``: split over ranks by ``stage``.
     kind: Literal["plain", "deepspeed"] = "plain"
     #: ZeRO stage: 0 data parallelism; 1 the optimizer, 2 gradients too, 3 weights too are split over ranks.
     stage: Literal[0, 1, 2, 3] = 2

@@ -9,6 +9,7 @@ cuts its logs there and ends in the bits of one that never stopped.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import math
 import time
@@ -62,7 +63,7 @@ def opened_run(
 ) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
     """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
     refuse_missing(trackers)
-    join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
+    join = distributed.join if config.engine.kind == "deepspeed" else distributed.meet
     with process.torch_settings(config.run.threads), given_backbone(backbone):
         team = join(config.run.device)
         opened = RunDirectory(out, is_main_process=team.is_main_process)
@@ -190,6 +191,7 @@ class Trainer(ABC):
         try:
             while self.state.step < self.config.optim.steps:
                 states = self.state.states
+                self.team.watch()
                 self.meter.add(self._step(), self.state.states - states)
                 self._log_step()
                 if self.state.step % self.steps_between_trims == 0:
@@ -204,6 +206,7 @@ class Trainer(ABC):
                 if due:
                     self._save_checkpoint()
         finally:
+            faulthandler.cancel_dump_traceback_later()
             self.curves.close()
         if self.state.skipped:
             raise Diverged(f"step {self.state.step}: the gradient of the last step was not finite; lower optim.lr")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 
-import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.unit.adapters import peers
 
 from recommit.adapters import trl
@@ -41,12 +41,10 @@ def test_only_commit_is_a_tool_and_it_is_described():
     assert "up" in schema["parameters"]["properties"]["actions"]["description"]
 
 
-def test_observations_can_be_pictures():
-    pytest.importorskip("PIL")
-    puzzle = trl.ToolRollout(GameSpec("sliding", (3,), length=(8, 12), count=8, cell=28))
-    text, picture = puzzle.reset(**row())
-    assert text["type"] == "text"
-    assert np.array_equal(np.asarray(picture["image"]), SPEC.puzzle.render(SPEC.starts("train").states[:1], cell=28)[0])
+def test_pictures_are_refused():
+    refused(
+        [(lambda: trl.factory(GameSpec("sliding")), "drop pictures of a tool's answer silently, got image")], ValueError
+    )
 
 
 def test_rows_are_the_starts_of_a_split():

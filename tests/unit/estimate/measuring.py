@@ -78,7 +78,7 @@ def apart(said, real):
 
 def trainer_of(config, data, run, model):
     """What a command would make in the folder of a run."""
-    dataset, team = recommit.data.open(data, "train"), distributed.alone("cpu")
+    dataset, team = recommit.data.open(data, "train"), distributed.meet("cpu")
     if isinstance(config, SftConfig):
         return SftTrainer(config, dataset, run, team, quiet=True)
     policy = start(model, run.folder, 0, team)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.refusals import refused
 from tests.unit.estimate.measuring import sft
 
 import recommit
 from recommit.estimate import GIB, Machine, estimate, text
-from recommit.estimate.machine import SHARE
+from recommit.estimate.machine import HIGH, LOW
 from recommit.estimate.meta_model import PUBLISHED, PublishedTokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.backbones.random_init import BACKBONES
@@ -32,7 +33,11 @@ def test_a_time_has_a_source():
     assert Machine("cpu", peak=2.0).rate("float32").peak == 2e12
     config = sft({"backbone": "random:tiny", "policy": {"lora": {"rank": 4}}})
     timed = estimate(config, config.model, TASK, Machine("cpu", peak=1.0))
-    assert timed.seconds == timed.flops / (SHARE * 1e12)
+    products = [phase.times * phase.flops / 1e12 for phase in timed.phases]
+    launches = [phase.times * sum(phase.kernels.values()) for phase in timed.phases]
+    assert timed.kernels == sum(launches)
+    low = sum(max(one / LOW.share, many * LOW.launch) for one, many in zip(products, launches, strict=True))
+    assert timed.seconds == pytest.approx((low, HIGH.start + sum(products) / HIGH.share + sum(launches) * HIGH.launch))
 
 
 def test_published_backbones_have_presets_and_prompts_that_were_counted():

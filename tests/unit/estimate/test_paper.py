@@ -10,12 +10,12 @@ PICTURE_FIRST = "model.policy.prompts=[sliding-v1, sokoban-v1]"
 #: Recipe, stage, and what is changed: tokens of an observation, weights that learn, FLOPs of a step of all ranks, bytes
 #: of a rank.
 STAGES = {
-    ("paper-sliding", "sft"): (74, 46_421_508, 67_049_218_662_400, 20_634_920_470),
-    ("paper-sliding", "grpo"): (74, 46_435_848, 453_142_604_111_872, 18_463_157_316),
-    ("paper-sokoban", "sft"): (89, 46_421_508, 129_829_725_110_272, 22_872_126_736),
-    ("paper-sokoban", "grpo"): (89, 46_435_848, 955_382_364_241_920, 19_840_376_210),
-    ("paper-sliding", "sft", PICTURE_FIRST): (62, 46_421_508, 208_217_914_212_352, 26_612_541_670),
-    ("paper-sokoban", "grpo", PICTURE_FIRST): (77, 46_435_848, 1_869_858_372_583_424, 21_518_255_464),
+    ("paper-sliding", "sft"): (74, 46_421_508, 67_049_218_662_400, 20_253_450_218),
+    ("paper-sliding", "grpo"): (74, 46_435_848, 453_142_604_111_872, 18_635_595_004),
+    ("paper-sokoban", "sft"): (89, 46_421_508, 129_829_725_110_272, 22_098_670_304),
+    ("paper-sokoban", "grpo"): (89, 46_435_848, 955_382_364_241_920, 19_963_628_322),
+    ("paper-sliding", "sft", PICTURE_FIRST): (62, 46_421_508, 208_217_914_212_352, 25_165_759_670),
+    ("paper-sokoban", "grpo", PICTURE_FIRST): (77, 46_435_848, 1_869_858_372_583_424, 21_520_279_368),
 }
 
 
@@ -34,5 +34,5 @@ def test_the_papers_stages_fit_eight_a100(case):
     assert 8 * said.phases[0].flops == pytest.approx(flops, rel=1e-9)
     assert said.memory.peak == pytest.approx(peak, rel=1e-3)
     assert said.fits
-    assert said.seconds > 30
+    assert 30 < said.seconds[0] < said.seconds[1]
     assert "it fits" in text(said)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 from recommit.cli import main
 
-#: What a launched module says to the command line in front of its own words.
-VERBS = {"recommit.train.sft": ["train", "sft"], "recommit.train.grpo": ["train", "grpo"], "recommit.cli": []}
-
 
 class Called:
-    """A launcher whose one rank is this process, and which has ended when it has begun."""
+    """A launcher whose one rank is this process, and which has ended after its first command."""
 
-    stdin = None
+    stdin, pid = None, 0
 
     def __init__(self, words, **_):
-        module, *rest = words[words.index("-m") + 1 :] if "-m" in words else ["recommit.cli", *words[1:]]
-        self.returncode = main([*VERBS[module], *rest])
+        task = json.loads((Path(words[-1]) / "0.json").read_text())
+        self.returncode = main(task["words"])
 
     def poll(self):
         return self.returncode

@@ -1,4 +1,4 @@
-"""A rank that only counts, for ``test_run``: python one_rank.py MODE FOLDER [--local_rank=0]."""
+"""A rank of commands that only count, for ``test_run``: python one_rank.py QUEUE."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from recommit.reproduce import worker
 from recommit.runs.progress import Interrupt, hold_tether
 from recommit.storage import verified
 from recommit.storage.files import Files
@@ -52,4 +53,4 @@ def main(mode: str, folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
+    sys.exit(worker.work(Path(sys.argv[1]), lambda words: main(words[2], Path(words[3]))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from tests.refusals import refused
@@ -71,10 +72,12 @@ def test_what_does_not_compute_on_ranks_is_one_process():
     assert made.command(made.slots[0], ["evaluate", "run"])[-4:] == ["-m", "recommit.cli", "evaluate", "run"]
     for words in (["report", "eval"], ["train", "head", "graph"], ["data", "build"]):
         assert made.command(made.slots[0], words) == ["recommit", *words]
-        assert launch.program(["recommit", *words]) == [sys.executable, "-m", "recommit.cli", *words]
+        assert not made.on_ranks(made.slots[0], words)
     alone = ReproduceOptions(jobs=3).fleet()
     assert (alone.slots, alone.ranks) == (((), (), ()), 1)
     assert alone.command((), WORDS) == ["recommit", *WORDS]
+    alone = made.worker(made.slots[0], Path("queue"), on_ranks=False)
+    assert launch.program(alone) == [sys.executable, "-m", "recommit.reproduce.worker", "queue"]
 
 
 def test_flags_of_a_call_go_to_the_verbs_that_take_them():

@@ -28,7 +28,7 @@ import sys
 from pathlib import Path
 from recommit.reproduce import launch, run as jobs
 from recommit.reproduce.options import ReproduceOptions
-launch.program = lambda words: [sys.executable, {str(RANK)!r}, *words[words.index("recommit.train.grpo") + 1 :]]
+launch.program = lambda words: [sys.executable, {str(RANK)!r}, words[-1]]
 out = Path(sys.argv[1])
 every = [jobs.Job(m, ("train", "grpo", m.rstrip("2"), str(out / m)), out / m) for m in sys.argv[2:]]
 sys.exit(jobs.run(ReproduceOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), every, out / "logs"))
@@ -38,7 +38,7 @@ sys.exit(jobs.run(ReproduceOptions(gpus=2, gpus_per_run=1, device="cpu").fleet()
 @pytest.fixture(autouse=True)
 def bare(monkeypatch):
     def program(words):
-        return [sys.executable, str(RANK), *words[words.index("recommit.train.grpo") + 1 :]]
+        return [sys.executable, str(RANK), words[-1]]
 
     monkeypatch.setattr(launch, "program", program)
 
@@ -175,12 +175,18 @@ def test_a_running_job_says_what_its_log_said_last(tmp_path):
 WRITER = r"""
 import sys
 from pathlib import Path
-out, *inputs = map(Path, sys.argv[1:])
-assert all(path.exists() for path in inputs), inputs
-out.mkdir(parents=True, exist_ok=True)
-(out / "what").write_text("".join(sorted(path.name for path in inputs)))
-with (Path(__file__).parent / "log").open("a") as log:
-    log.write(out.name + "\n")
+from recommit.reproduce import worker
+
+def copy(words):
+    out, *inputs = map(Path, words[1:])
+    assert all(path.exists() for path in inputs), inputs
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "what").write_text("".join(sorted(path.name for path in inputs)))
+    with (Path(__file__).parent / "log").open("a") as log:
+        log.write(out.name + "\n")
+    return 0
+
+worker.work(Path(sys.argv[1]), copy)
 """
 
 
@@ -188,7 +194,7 @@ with (Path(__file__).parent / "log").open("a") as log:
 def written(tmp_path, monkeypatch):
     """Runs jobs that write a folder from folders; the names of those that began, in order."""
     (tmp_path / "writer.py").write_text(WRITER)
-    monkeypatch.setattr(launch, "program", lambda words: [sys.executable, str(tmp_path / "writer.py"), *words[2:]])
+    monkeypatch.setattr(launch, "program", lambda words: [sys.executable, str(tmp_path / "writer.py"), words[-1]])
 
     def began(*lines, slots=2):
         (tmp_path / "log").write_text("")

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
 BENCH = ROOT / "bench" / "gpu"
 #: One of the figures that each part must report.
 FIGURES = {
+    "attention": "rows",
     "checks": "skipped",
     "sft": "rows",
     "grpo": "rows",

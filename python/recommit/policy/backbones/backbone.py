@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recommit.policy.backbones import resident
 from recommit.storage import files, verified
 from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say
@@ -148,8 +149,7 @@ def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Ba
     folder, _ = find_backbone(path, revision)
     files.refuse_links(folder, links=True)
     verified.verify(folder)
-    backbone: Backbone = family_of(folder).from_pretrained(folder, **options)
-    return backbone
+    return resident.read(family_of(folder), folder, options)
 
 
 def family_of(folder: Path) -> Any:

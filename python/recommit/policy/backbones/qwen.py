@@ -9,7 +9,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from recommit.policy.backbones.transformer import Normalization, TransformersBackbone, normalize, patches, rotate
+from recommit.policy.backbones.transformer import (
+    Normalization,
+    TransformersBackbone,
+    normalize,
+    normed,
+    patches,
+    rotate,
+    signed,
+)
 from recommit.policy.prompt import Markers
 from recommit.policy.tensors import to_device
 
@@ -42,7 +50,7 @@ class VisionPass:
         frequencies = 1.0 / theta ** (torch.arange(0, head // 2, 2, dtype=torch.float) / (head // 2))
         angles = torch.cat([row[:, None] * frequencies, col[:, None] * frequencies], dim=-1)
         angles = torch.cat([angles, angles], dim=-1)
-        self.cos, self.sin = angles.cos().to(device), angles.sin().to(device)
+        self.cos, self.sin = angles.cos().to(device), signed(angles.sin()).to(device)
         self.patches, self.merge_unit = len(row), merge * merge
         self.masks = self._masks(config, row, col, cols * merge, device)
 
@@ -58,8 +66,8 @@ class VisionPass:
         x = self._embed(visual, pixels)
         taps, deeper = self._taps(visual), []
         for layer, (block, mask) in enumerate(zip(visual.blocks, self.masks, strict=True)):
-            x = x + self._attend(block.attn, block.norm1(x), mask)
-            x = x + block.mlp(block.norm2(x))
+            x = x + self._attend(block.attn, normed(block.norm1, x), mask)
+            x = x + block.mlp(normed(block.norm2, x))
             if layer in taps:
                 deeper.append(taps[layer](x.flatten(0, 1)))
         merged = torch.cat([visual.merger(x.flatten(0, 1)), *deeper], dim=-1)
@@ -80,10 +88,9 @@ class VisionPass:
     def _attend(self, attention: Any, x: Tensor, mask: Tensor | None) -> Tensor:
         batch, patches, width = x.shape
         qkv = attention.qkv(x).view(batch, patches, 3, attention.num_heads, -1)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        q = rotate(q.float(), self.cos, self.sin).to(v.dtype)
-        k = rotate(k.float(), self.cos, self.sin).to(v.dtype)
-        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        rotated, v = qkv.permute(2, 0, 3, 1, 4).split([2, 1])
+        q, k = rotate(rotated.float(), self.cos, self.sin).to(v.dtype)
+        attended = F.scaled_dot_product_attention(q, k, v[0], attn_mask=mask)
         out: Tensor = attention.proj(attended.transpose(1, 2).reshape(batch, patches, width))
         return out
 

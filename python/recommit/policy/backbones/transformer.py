@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from pathlib import Path
@@ -20,9 +19,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention.bias import causal_lower_right
 from torch.utils.checkpoint import checkpoint
 
 from recommit.policy.backbones.backbone import INDEX, PromptInputs, quiet
+from recommit.policy.lora import Adapters
 from recommit.policy.tensors import to_device
 from recommit.storage import verified
 from recommit.storage.files import Files, replace
@@ -197,35 +198,24 @@ class TransformersBackbone(nn.Module):
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         """See ``Backbone.z``. Features wider than the language model are what later layers add to the picture's tokens,
-        one width per layer from the first. Adapters in float32 are multiplied as what the backbone is in."""
-        dtype, device = self.base.dtype, features.device.type
-        mixed = dtype != torch.float32 and device != "meta"
-        with torch.autocast(device, dtype) if mixed else nullcontext():
-            return self._z(features, geometry)
-
-    def _z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
+        one width per layer from the first."""
         language = self.base.language_model
         embedded = language.embed_tokens(geometry.tokens)
         batch, start, end = len(features), geometry.image_start, geometry.image_start + features.shape[1]
         embedded = embedded.expand(batch, -1, -1)
         seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
         x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
-        angles = language.rotary_emb(x, geometry.positions)
-        shared = SharedText(start, x, angles) if start >= SHARED else None
-        x = shared.pack(x) if shared else x
+        cos, sin = language.rotary_emb(x, geometry.positions)
+        adapters = Adapters((group for layer in language.layers for group in of_one_input(layer)), x.dtype)
+        sequences = (SharedText if start >= SHARED else Sequences)(start, x, (cos, signed(sin)), adapters)
+        x = sequences.pack(x)
         *layers, last = language.layers
         for number, layer in enumerate(layers):
-            run = (
-                partial(shared.layer, layer)
-                if shared
-                else partial(layer, attention_mask=None, position_embeddings=angles)
-            )
-            out = checkpoint(run, x, use_reentrant=False) if self.recompute and torch.is_grad_enabled() else run(x)
-            x = out[0] if isinstance(out, tuple) else out
+            run = partial(sequences.layer, layer)
+            x = checkpoint(run, x, use_reentrant=False) if self.recompute and torch.is_grad_enabled() else run(x)
             if number < len(deeper):
-                more = F.pad(deeper[number], (0, 0, start, embedded.shape[1] - end))
-                x = x + (shared.pack(more) if shared else more)
-        return language.norm(shared.last(last, x) if shared else last_position(last, x, angles))
+                x = x + sequences.pack(F.pad(deeper[number], (0, 0, start, embedded.shape[1] - end)))
+        return normed(language.norm, sequences.last(last, x))
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         for module in self.vision_modules():
@@ -273,7 +263,65 @@ def _refuse_larger(kind: Any, config: Any, folder: Path) -> None:
         raise ValueError(f"backbone: expected {asked:,} numbers, as config.json says, got {there:,} bytes in {folder}")
 
 
-class SharedText:
+class Sequences:
+    """Layers over a whole sequence per state."""
+
+    def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters) -> None:
+        self.text, self.batch, self.own, self.angles = text, len(x), x.shape[1] - text, angles
+        self.linears = adapters.linears
+
+    def pack(self, x: Tensor) -> Tensor:
+        """One sequence per state, as the layers see them."""
+        return x
+
+    def layer(self, layer: Any, x: Tensor) -> Tensor:
+        """A decoder layer's output."""
+        given = normed(layer.input_layernorm, x)
+        q, k, v = self.projections(layer.self_attn, given, given)
+        return self.behind_attention(layer, x, self.attended(layer.self_attn, q, k, v))
+
+    def attended(self, attention: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """[batch, heads, tokens, width] of queries, keys and values -> [batch, tokens, heads * width]"""
+        return attend(attention, q, k, v, is_causal=True)
+
+    def last(self, layer: Any, x: Tensor) -> Tensor:
+        """The last decoder layer's output at each state's last position, [batch, width]: keys and values of all, one
+        query."""
+        given, end = normed(layer.input_layernorm, x), slice(-1, None)
+        attended = attend(layer.self_attn, *self.projections(layer.self_attn, given[:, end], given, end))
+        return self.behind_attention(layer, x[:, -1], attended[:, 0])
+
+    def projections(self, attention: Any, asking: Tensor, given: Tensor, where: slice = slice(None)) -> list[Tensor]:
+        """Queries of ``asking``, the tokens ``where``, keys and values of all: [batch, heads, tokens, width]"""
+
+        def split(projected: Tensor, norm: str = "") -> Tensor:
+            heads = projected.unflatten(-1, (-1, attention.head_dim))
+            return normed(getattr(attention, norm), heads) if hasattr(attention, norm) else heads
+
+        others, (cos, sin) = (attention.k_proj, attention.v_proj), (angle[:, :, None] for angle in self.angles)
+        if asking is given:
+            q, k, v = self.linears(given, attention.q_proj, *others)
+            q, k = split(q, "q_norm"), split(k, "k_norm")
+            q, k = rotate(torch.cat([q, k], dim=2), cos, sin).split([q.shape[2], k.shape[2]], dim=2)
+        else:
+            (q,), (k, v) = (
+                self.linears(asking, attention.q_proj),
+                self.linears(given, attention.k_proj, attention.v_proj),
+            )
+            q = rotate(split(q, "q_norm"), cos[:, where], sin[:, where])
+            k = rotate(split(k, "k_norm"), cos, sin)
+        return [each.transpose(1, 2) for each in (q, k, split(v))]
+
+    def behind_attention(self, layer: Any, x: Tensor, attended: Tensor) -> Tensor:
+        """A decoder layer's output from its input and what its attention found."""
+        (out,), mlp = self.linears(attended, layer.self_attn.o_proj), layer.mlp
+        x = x + out
+        gate, up = self.linears(normed(layer.post_attention_layernorm, x), mlp.gate_proj, mlp.up_proj)
+        (out,) = self.linears(mlp.act_fn(gate) * up, mlp.down_proj)
+        return x + out
+
+
+class SharedText(Sequences):
     """Layers over a text that all states share and each state's own tokens behind it, packed into one row, [1, text +
     batch * own, width]: the text is there once, and only attention knows that there are several states.
 
@@ -281,14 +329,13 @@ class SharedText:
     pass; gradients of all states flow into the text once.
     """
 
-    def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor]) -> None:
-        self.text, self.batch, self.own = text, len(x), x.shape[1] - text
+    def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters) -> None:
+        super().__init__(text, x, angles, adapters)
         self.angles = tuple(torch.cat([a[:, :text], a[:, text:].repeat(1, self.batch, 1)], dim=1) for a in angles)
-        rows = torch.arange(self.own, device=x.device)[:, None]
-        self.mask = torch.arange(x.shape[1], device=x.device) <= rows + text
+        self.mask = behind_text(self.own, text, x.device)
 
     def pack(self, x: Tensor) -> Tensor:
-        """One sequence per state -> one row."""
+        """One row."""
         return torch.cat([x[:1, : self.text], x[:, self.text :].reshape(1, -1, x.shape[-1])], dim=1)
 
     def unpack(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -296,51 +343,45 @@ class SharedText:
         text, own = x.split([self.text, self.batch * self.own], dim=2)
         return text, own.unflatten(2, (self.batch, self.own)).squeeze(0).transpose(0, 1)
 
-    def layer(self, layer: Any, x: Tensor) -> Tensor:
-        attention, normed = layer.self_attn, layer.input_layernorm(x)
-        (q, own_q), (k, own_k), (v, own_v) = map(self.unpack, projections(attention, normed, normed, self.angles))
+    def attended(self, attention: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        (q, own_q), (k, own_k), (v, own_v) = map(self.unpack, (q, k, v))
         text = attend(attention, q, k, v, is_causal=True)
         own = attend(attention, own_q, self.behind(k, own_k), self.behind(v, own_v), attn_mask=self.mask)
-        x = x + attention.o_proj(torch.cat([text, own.reshape(1, -1, own.shape[-1])], dim=1))
-        out: Tensor = x + layer.mlp(layer.post_attention_layernorm(x))
-        return out
+        return torch.cat([text, own.reshape(1, -1, own.shape[-1])], dim=1)
 
     def last(self, layer: Any, x: Tensor) -> Tensor:
-        """The last decoder layer's output at each state's last position, [batch, width]."""
-        attention, normed = layer.self_attn, layer.input_layernorm(x)
-        ends = slice(self.text + self.own - 1, None, self.own)
-        q, k, v = projections(attention, normed[:, ends], normed, self.angles, ends)
+        given, ends = normed(layer.input_layernorm, x), slice(self.text + self.own - 1, None, self.own)
+        q, k, v = self.projections(layer.self_attn, given[:, ends], given, ends)
         (k, own_k), (v, own_v) = self.unpack(k), self.unpack(v)
-        attended = attend(attention, q.transpose(0, 2), self.behind(k, own_k), self.behind(v, own_v))
-        out = x[0, ends] + attention.o_proj(attended[:, 0])
-        return out + layer.mlp(layer.post_attention_layernorm(out))
+        attended = attend(layer.self_attn, q.transpose(0, 2), self.behind(k, own_k), self.behind(v, own_v))
+        return self.behind_attention(layer, x[0, ends], attended[:, 0])
 
     def behind(self, text: Tensor, own: Tensor) -> Tensor:
         """Keys or values of whole sequences."""
         return torch.cat([text.expand(self.batch, -1, -1, -1), own], dim=2)
 
 
-def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:
-    """A decoder layer's output at the last position alone, [batch, width]: keys and values of all, one query."""
-    attention, normed = layer.self_attn, layer.input_layernorm(x)
-    attended = attend(attention, *projections(attention, normed[:, -1:], normed, angles, slice(-1, None)))
-    out = x[:, -1] + attention.o_proj(attended[:, 0])
-    return out + layer.mlp(layer.post_attention_layernorm(out))
+def behind_text(own: int, text: int, device: torch.device) -> Tensor:
+    """What tokens behind a text see: all of it, and those before them. On a GPU by its shape alone, since its flash
+    kernel takes no mask, and of the kernels that share keys among heads all others keep the scores."""
+    if device.type == "cuda":
+        return causal_lower_right(own, text + own)
+    return torch.ones(own, text + own, dtype=torch.bool, device=device).tril(text)
 
 
-def projections(
-    attention: Any, asking: Tensor, normed: Tensor, angles: tuple[Tensor, Tensor], where: slice = slice(None)
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries of ``asking``, which are the tokens ``where``, keys and values of all: [batch, heads, tokens, width]."""
+def normed(norm: Any, x: Tensor) -> Tensor:
+    """RMS normalisation as the one kernel that a GPU has for it; any other as it is."""
+    if not hasattr(norm, "variance_epsilon") or hasattr(norm.weight, "ds_id"):
+        result: Tensor = norm(x)
+        return result
+    return F.rms_norm(x, norm.weight.shape, norm.weight, norm.variance_epsilon)
 
-    def split(projected: Tensor, norm: str = "") -> Tensor:
-        heads = projected.unflatten(-1, (-1, attention.head_dim))
-        return (getattr(attention, norm)(heads) if hasattr(attention, norm) else heads).transpose(1, 2)
 
-    q = split(attention.q_proj(asking), "q_norm")
-    k, v = split(attention.k_proj(normed), "k_norm"), split(attention.v_proj(normed))
-    cos, sin = (angle[:, None] for angle in angles)
-    return rotate(q, cos[:, :, where], sin[:, :, where]), rotate(k, cos, sin), v
+def of_one_input(layer: Any) -> list[list[Any]]:
+    """The projections of each input of a decoder layer."""
+    attention, mlp = layer.self_attn, layer.mlp
+    queried = [attention.q_proj, attention.k_proj, attention.v_proj]
+    return [queried, [attention.o_proj], [mlp.gate_proj, mlp.up_proj], [mlp.down_proj]]
 
 
 def attend(attention: Any, q: Tensor, k: Tensor, v: Tensor, **how: Any) -> Tensor:
@@ -352,9 +393,15 @@ def attend(attention: Any, q: Tensor, k: Tensor, v: Tensor, **how: Any) -> Tenso
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary embedding in the two-halves convention."""
+    """Rotary embedding in the two-halves convention, by ``signed`` sines."""
     first, second = x.chunk(2, dim=-1)
-    return x * cos + torch.cat([-second, first], dim=-1) * sin
+    return torch.addcmul(x * cos, torch.cat([second, first], dim=-1), sin)
+
+
+def signed(sin: Tensor) -> Tensor:
+    """Sines as ``rotate`` wants them: the second half of a vector is subtracted from the first."""
+    first, second = sin.chunk(2, dim=-1)
+    return torch.cat([-first, second], dim=-1)
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ class Diverged(RuntimeError):
 
 
 class Engine:
-    """AdamW in one process of plain PyTorch, and what a trainer needs of any engine. Every rank calls every method, in
-    the same order.
+    """AdamW of plain PyTorch, whose ranks add up their gradients in one piece before each step; and what a trainer
+    needs of any engine. Every rank calls every method, in the same order.
     """
 
     #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
@@ -79,6 +79,7 @@ class Engine:
 
         A gradient that is not finite changes nothing.
         """
+        self._average()
         norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, LARGEST_NORM))
         for group, own in zip(self.optimizer.param_groups, self.groups, strict=True):
             group["lr"] = own.lr * scale
@@ -86,6 +87,17 @@ class Engine:
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return norm
+
+    def _average(self) -> None:
+        """Give every rank the mean gradient of all; none where no rank has one."""
+        if self.team.world == 1:
+            return
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+        some = grads[0].new_tensor([float(p.grad is not None) for p in self.parameters])
+        flat = self.team.all_reduce(torch.cat([*(grad.flatten() for grad in grads), some]))
+        *means, some = (flat / self.team.world).split([*map(torch.numel, grads), len(grads)])
+        for parameter, mean, has in zip(self.parameters, means, some.tolist(), strict=True):
+            parameter.grad = mean.view_as(parameter).to(parameter.dtype) if has else None
 
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
         """A context in which every rank sees all of the weights that are saved."""
@@ -103,7 +115,8 @@ class Engine:
 
     def save(self, folder: Path) -> None:
         """Write what ``load`` needs into an existing folder, frozen weights aside; the main process does."""
-        save_states(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
+        states = ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters)
+        save_states(folder, states, write=self.team.is_main_process)
 
     def load(self, folder: Path) -> None:
         """Go on exactly where ``save`` was called, by any engine and number of ranks."""

@@ -7,6 +7,7 @@ budget (``branch``). ``explore`` grows the graph of greedy plans on which ``exac
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,24 @@ def starts(spec: DataSpec, config: GrpoConfig, seed: int, step: int) -> States:
     """The start states of a step, of all ranks, which no validation or test set contains."""
     first, many = config.shards_before(step), config.shards(config.phase_at(step))
     return np.ascontiguousarray(np.concatenate([_shard(spec, config, seed, i) for i in range(first, first + many)]))
+
+
+class NextStarts:
+    """The ``starts`` of one step after the other: those of the next are drawn in a thread while a step goes on."""
+
+    def __init__(self, spec: DataSpec, config: GrpoConfig, seed: int) -> None:
+        self._spec, self._config, self._seed = spec, config, seed
+        self._thread, self._next = ThreadPoolExecutor(1), dict[int, "Future[States]"]()
+
+    def of(self, step: int) -> States:
+        """Those of a step."""
+        drawn, self._next = self._next.get(step) or self._draw(step), {}
+        if step + 1 < self._config.optim.steps:
+            self._next = {step + 1: self._draw(step + 1)}
+        return drawn.result()
+
+    def _draw(self, step: int) -> Future[States]:
+        return self._thread.submit(starts, self._spec, self._config, self._seed, step)
 
 
 def _shard(spec: DataSpec, config: GrpoConfig, seed: int, shard: int) -> States:

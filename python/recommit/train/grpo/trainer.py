@@ -129,6 +129,7 @@ class TrainedPuzzle:
     config: GrpoConfig
     actor: Actor
     objective: ObjectiveConfig
+    starts: rollout.NextStarts
 
     @property
     def task(self) -> Puzzle:
@@ -190,7 +191,8 @@ class GrpoTrainer(Trainer):
         objective = config.objective
         if not self.variant.head:  # an unused depth head sends no gradient into the backbone
             objective = replace(objective, entropy_depth=0.0, kl_depth=False)
-        return TrainedPuzzle(name, rollout.instances_of(spec, config), config, actor, objective)
+        spec = rollout.instances_of(spec, config)
+        return TrainedPuzzle(name, spec, config, actor, objective, rollout.NextStarts(spec, config, seed))
 
     def run_pass(self, work: Callable[[], T]) -> T:
         """Run ``work``, which goes through the policy, by the engine."""
@@ -216,7 +218,7 @@ class GrpoTrainer(Trainer):
     def collect(self, puzzle: TrainedPuzzle, step: int) -> tuple[GrpoBatch, Signals]:
         """The batch of a step, and its metrics, on every rank the same as in one process, but for rounding."""
         actor, config = puzzle.actor, puzzle.config
-        starts = rollout.starts(puzzle.spec, config, actor.seed, step)
+        starts = puzzle.starts.of(step)
         if config.advantage.estimator != "exact":
             sampled = rollout.sample(actor, config, starts, step, self.team)
             batch, signals = advantages.of_samples(actor, config, sampled, step, self.team)

@@ -8,6 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from torch.nn.attention.bias import CausalBias
+
 import recommit
 from recommit.policy.backbones import transformer
 from recommit.policy.backbones.random_init import BACKBONES, make_backbone
@@ -67,6 +69,16 @@ def test_packed_equals_whole_sequences(folder, lora, show_budget, recompute):
     assert max(apart(packed, whole)) < 1e-5
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+def test_a_gpu_is_told_the_same_mask_by_its_shape(folder, dtype, monkeypatch):
+    """To the bit, on a CPU, which makes a mask of it."""
+    config = PolicyConfig(lora=None, prompts=V2, decoder=DECODER)
+    masked, asked = z_and_gradients(folder, config, dtype), transformer.behind_text
+    assert type(asked(2, 9, torch.device("cuda"))) is CausalBias
+    monkeypatch.setattr(transformer, "behind_text", lambda own, text, _: asked(own, text, torch.device("cuda")))
+    assert all(torch.equal(*each) for each in zip(masked, z_and_gradients(folder, config, dtype), strict=True))
+
+
 @pytest.mark.parametrize("lora", [None, LoraConfig(rank=2)], ids=["whole", "adapter"])
 def test_in_bfloat16_it_differs_by_less_than_rounding(folder, lora):
     """Measured: z is the same to the bit, gradients differ by up to a hundredth of the largest; float32 is further
@@ -114,7 +126,7 @@ def test_every_pass_computes_the_text_once(folder, name):
     prompt = policy.prompts_cache.of(TASK, states.shape[1:])
     layers, keys = policy.backbone.base.language_model.layers, []
     for layer in layers:
-        layer.self_attn.k_proj.register_forward_hook(lambda _module, _given, made: keys.append(made.shape[:-1].numel()))
+        layer.self_attn.k_proj.base_layer.register_forward_hook(lambda *told: keys.append(told[-1].shape[:-1].numel()))
     PASSES[name](policy, states)
     text, whole = prompt.image_start, len(prompt.tokens)
     assert text > whole - text
