@@ -133,7 +133,7 @@ def main() -> None:
     options = parser.parse_args()
     if importlib.util.find_spec("deepspeed") is None:
         options.engines = ["plain"]
-    team = distributed.join(options.device) if options.engines != ["plain"] else distributed.alone(options.device)
+    team = distributed.join(options.device) if options.engines != ["plain"] else distributed.meet(options.device)
     with tempfile.TemporaryDirectory() as folder:
         backbone = make_backbone(Path(folder) / "backbone", BACKBONES["tiny"])
         print("| engine | weights | changed | cosine |\n|---|---|---:|---:|")

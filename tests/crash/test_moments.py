@@ -25,10 +25,7 @@ TRAINING = ("--set", "run.save_every=1", "run.keep=1", "validation.every=4")
 MORE = {
     "train sft": ("--steps", "8", *TRAINING),
     "train grpo": TRAINING,
-    "evaluate": (
-        *("--agents", "adaptive", "fixed-4", "random", "oracle-dp", "confidence-entropy", "--budgets", "2", "3"),
-        "--regret",
-    ),
+    "evaluate": ("--agents", "adaptive", "fixed-4", "random", "oracle-dp", "confidence-entropy", "--budgets", "2", "3"),
     "graph build": ("--samples", "2"),
     "train world-model": ("--steps", "16"),
 }

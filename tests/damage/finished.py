@@ -21,7 +21,6 @@ from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, held_out
 from recommit.data.dataset import open_folder
 from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, evaluation, seeds, transcripts
-from recommit.evaluate.agent_regret import SUFFIX
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import given_backbone, load_backbone
 from recommit.policy.checkpoint import local_folder, weights_of
@@ -81,7 +80,7 @@ train head ./graph --policy ./world-model --updates 2 --budget 2 --out ./conditi
 evaluate ./grpo --agents adaptive fixed-2 --fresh 7 --budgets 2 --instances 4 --validation 2 --device cpu \
   --out ./results/eval --quiet
 evaluate ./grpo --agents adaptive fixed-2 confidence-least oracle-dp --budgets 3 2 --instances 6 --validation 4 \
-  --regret --price-action 0.01 --device cpu --out ./beside --quiet
+  --price-action 0.01 --device cpu --out ./beside --quiet
 """
 
 
@@ -196,15 +195,14 @@ def _evaluation(place: Path) -> list[Any]:
     folder = Folder(place)
     figures = [folder.spec, folder.summary, folder.against, folder.instances]
     decided = [(agent, folder.decisions(agent)) for agent in folder.agents]
-    regrets = [vars(found) for agent, rows in decided if (found := folder.regrets(agent, rows[0]))]
     figures += [verified.content(place, name) for name in ("compute.json", "thresholds.json") if folder.has(name)]
     seen = vars(seeds.read(place))
     drawn = [folder.values(agent, budget, "lost") for agent in folder.agents for budget in folder.budgets]
-    names = sorted(path.stem for path in (place / "decisions").iterdir() if not path.stem.endswith(SUFFIX))
+    names = sorted(path.stem for path in (place / "decisions").iterdir())
     with EvaluationStore(place) as store:
         kept = [(name, _columns(store.rows(name))) for name in names]
     played = verified.values(place, "policies.json")
-    return [figures, [[vars(each) for each in rows] for _, rows in decided], regrets, played, drawn, seen, kept]
+    return [figures, [[vars(each) for each in rows] for _, rows in decided], played, drawn, seen, kept]
 
 
 def _graph(folder: Path) -> list[Any]:

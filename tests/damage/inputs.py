@@ -35,7 +35,6 @@ from recommit.storage.errors import DataError
 from recommit.storage.files import Files, sha256
 from recommit.train import config
 from recommit.train.grpo.config import GrpoConfig, of_variant
-from recommit.watch import recorded
 from recommit.zero_shot import client, parser, transport
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Kinds:
         }
 
     def records(self) -> dict[str, Kind]:
-        """JSON of policies, graphs and recordings."""
+        """JSON of policies and graphs."""
         whole = PolicyConfig(lora=None, world_model=WorldModelConfig("sliding", 3, 3, 9), trained=("sliding-3x3",))
         plain = dataclasses.asdict(whole) | {"prices": [0.0, 0.5]}
         checkpoint.imagined_heads(whole, 32)  # the first call imports much of torch, which is no effort of a reader
@@ -92,11 +91,6 @@ class Kinds:
         return {
             "policies": tree_kind([policy], self.policy, as_yaml=False),
             "graphs": tree_kind([graph], self.graph, as_yaml=False),
-            "recordings": tree_kind(
-                [one_level(name) for name in recorded.names()],
-                lambda data: recorded.of_file(self.put("r.json", data)),
-                as_yaml=False,
-            ),
         }
 
     def data(self) -> dict[str, Kind]:
@@ -206,12 +200,6 @@ def shipped(pattern: str) -> list[Any]:
     """The recipes of the package."""
     folder = Path(config.__file__).parents[1] / "recipes"
     return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(pattern))]
-
-
-def one_level(name: str) -> dict[str, Any]:
-    """A recording of the package, cut short."""
-    values = recorded.read(name)
-    return {**values, "levels": values["levels"][:1]}
 
 
 def replies() -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""F1: recipes, presets, answers of endpoints, JSON of policies, graphs and recordings, and files of data sets, damaged:
+"""F1: recipes, presets, answers of endpoints, JSON of policies and graphs, and files of data sets, damaged:
 success or a typed error, soon, in little memory."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.damage import inputs
 from tests.effort import work
 
 #: Of each commit. A night runs RECOMMIT_MUTATIONS of each kind, from a number that belongs to the day.
-COUNTS = {"recipes": 4, "presets": 2, "data recipes": 20, "answers": 60, "policies": 40, "graphs": 20, "recordings": 40}
+COUNTS = {"recipes": 4, "presets": 2, "data recipes": 20, "answers": 60, "policies": 40, "graphs": 20}
 COUNTS |= dict.fromkeys(("manifests", "resealed manifests", "journals", "locks", "shards", "resealed shards"), 100)
 MANY = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
 #: Read whatever can be read of them.

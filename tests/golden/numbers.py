@@ -168,7 +168,7 @@ def _graph(folder: Path) -> dict[str, Any]:
     numbers = _flat(json.loads(_recommit(folder, score)), "rules")
     score = "graph score planned --budget 5 --price-observation 0.02 --json"
     numbers |= _flat(json.loads(_recommit(folder, score)), "planned")
-    return numbers | _flat(json.loads(_recommit(folder, "graph show graph --json")), "show")
+    return numbers | _flat(json.loads((folder / "graph/manifest.json").read_text()), "show")
 
 
 def _heads(folder: Path) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _heads(folder: Path) -> dict[str, Any]:
 def _evaluation(folder: Path) -> dict[str, Any]:
     rules = "confidence-product confidence-entropy repetition reversal disagreement consecutive entropy-jump"
     extra = "adaptive@world-model adaptive-memory"
-    flags = "--instances 48 --validation 32 --budgets 4 6 --regret --price-action 0.01 --price-observation 0.02"
+    flags = "--instances 48 --validation 32 --budgets 4 6 --price-action 0.01 --price-observation 0.02"
     _recommit(folder, f"evaluate rl-ice --agents {AGENTS} {rules} {extra} {flags} --out eval")
     numbers = _flat(json.loads((folder / "eval/summary.json").read_text()), "ice")
     numbers |= _cells((folder / "eval/tables.md").read_text(), "ice")

@@ -66,7 +66,6 @@ SMALLER = {
     "evaluate": "--instances 4 --validation 2",
     "reproduce": "--jobs 1",
     "sweep": "--episodes 2 --validation 1 --thresholds 1 --depths 3 8",
-    "sweep verify": "--episodes 1",
     "estimate": "--set model.backbone=random:tiny",
 }
 #: ... and, by the kind of its backbone, a warm start besides.

@@ -30,7 +30,6 @@ from recommit.storage import schema
 from recommit.train.config import SftConfig, plain
 from recommit.train.grpo.config import GrpoConfig, GrpoPhase
 from recommit.train.heads import world_model
-from recommit.watch import recorded
 
 WORLD = WorldModelConfig("sliding", 3, 3, 9)
 DATA = {"task": "sliding", "size": [3, 3], "difficulties": [{"length": [8, 24], "boxes": 0}], "count": 10}
@@ -121,7 +120,6 @@ def test_the_walk_sees_open_fields():
 JSON = {
     "records of zero-shot runs": (transcripts.RUN, transcripts.EPISODE, transcripts.DECISION),
     "records of scores": (score.RECORD,),
-    "recordings": (recorded.ABOUT, recorded.LEVEL, recorded.PLAYED, recorded.REGRETS),
     "graphs": (graph_files.FIELDS,),
     "cards": (pretrained.CARD_FIELDS, card._FIELDS),
     "policies": (checkpoint.FIELDS,),
@@ -167,9 +165,8 @@ COMPARED |= {(verb, name) for verb in GOOD for name in ("rules", "tables", "devi
 def test_every_flag_of_a_preset(verb):
     """What is no number and no choice is a path inside the folder, or text of ``preset.TEXT``."""
     kind, positional = preset.VERBS[verb]
-    out = "" if verb == "graph show" else " --out out"
-    if verb != "graph show":
-        preset.line(GOOD[verb] + out, Path("OUT"))
+    out = " --out out"
+    preset.line(GOOD[verb] + out, Path("OUT"))
     for field, hint in schema.hints_of(kind).items():
         kinds, flag = preset._kinds(hint), field.replace("_", "-")
         dangerous = HOSTILE if str in kinds else ("/etc/passwd", "../x", "a/../../x") if Path in kinds else ()

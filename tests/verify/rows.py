@@ -98,7 +98,7 @@ ROWS = (
         "the same command ends in the same bytes", _tests("crash/test_commands.py")),
     Row("F1", "libFuzzer on every parser, ten million inputs each, on from the inputs of earlier nights", "nightly",
         "zero crash, hang > 10 s", fuzzing.parsers),
-    Row("F1", "recipes, presets, answers of endpoints, JSON of policies, graphs and recordings, files of data sets, "
+    Row("F1", "recipes, presets, answers of endpoints, JSON of policies and graphs, files of data sets, "
         "mutated where they mean something", "nightly",
         "success or a typed error, < 4,000 units of effort (some 2 s) each, < 256 MB",
         _tests("damage/test_inputs.py")),

@@ -20,7 +20,7 @@ from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.installation import EXTRAS, bench, doctor
 from recommit.cli.verbs.play import play, watch
 from recommit.cli.verbs.policies import policies, score
-from recommit.cli.verbs.sweep import sweep, verify
+from recommit.cli.verbs.sweep import sweep
 from recommit.runs.progress import hold_tether
 from recommit.storage import errors
 from recommit.storage.recipe_text import brief
@@ -46,7 +46,6 @@ VERBS = {
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data", ("folder",), *DATA),
-    "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
     "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
     "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *READER),
@@ -54,7 +53,6 @@ VERBS = {
     "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *READER),
     "graph build": Verb(graph.build, "run --out graph", ("run",), *READER),
     "graph score": Verb(graph.score, "graph --budget 4", ("graph",), *DATA),
-    "graph show": Verb(graph.show, "graph", ("graph",), *DATA),
     "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *READER),
     "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *READER),
     "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
@@ -62,7 +60,7 @@ VERBS = {
     "reproduce": Verb(stages.reproduce, "--preset demo --out demo", (), *POLICY),
     "policies": Verb(policies, ""),
     "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), *PLAYER),
-    "bench": Verb(bench, "--signature"),
+    "bench": Verb(bench, ""),
     "doctor": Verb(doctor, ""),
 }
 

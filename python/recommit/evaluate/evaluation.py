@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from recommit.data import held_out
-from recommit.evaluate import agent_regret, metrics, policy_plans, summaries, text, transcripts
+from recommit.evaluate import metrics, policy_plans, summaries, text, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.family import FamilyResults, Members
@@ -143,8 +143,6 @@ class Evaluation:
                 short = re.sub(r"@.*[/\\]", "@", str(agent))
                 with self._timed(f"{number}/{len(self.options.agents)} {short}"):
                     self._play(agent)
-            if self.options.regret:
-                self._keep_regrets(policy, agents)
             if self.team.is_main_process:
                 self._keep_cost(policy, agents)
             self._let_go(policy)
@@ -177,14 +175,6 @@ class Evaluation:
         line.clear()
         if not self.quiet:
             say(f"{words}: {time.monotonic() - began:.1f} s")
-
-    def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
-        """Regrets of the commitments of a policy's agents, of those that have none yet."""
-        asking = [agent for agent in agents if agent.asks_policy]
-        own = [agent for agent in asking if agent_regret.has_regret(agent, self._config(policy.run).depths)]
-        if own:
-            with self._timed(f"regret of {len(own)} agents"):
-                agent_regret.keep(self._store, self.team, own, self._largest, partial(self._player, policy))
 
     def _keep_cost(self, policy: AgentName, agents: list[AgentName]) -> None:
         """What an observation costs the policy; also where everything was played and only this is lost."""

@@ -53,8 +53,6 @@ class EvaluateOptions:
             value, solved less what actions and observations cost, and oracle-dp maximises it. A head that is
             conditioned on prices is given these.
         price_observation: What an observation costs, however deep its commitment.
-        regret: Also keep the regret of every commitment against the best depth there, for the report. It needs
-            further states, and may be asked for later in the same folder.
         augmentations: Test-time symmetry: observe every picture turned and mirrored in so many ways; 0 for as
             many as the policy has. One agent alone: NAME+aug8. Not for sliding, whose goal does not turn.
         split: Which instances are played: whatever is chosen by figures wants those of validation. Choices within the
@@ -85,7 +83,6 @@ class EvaluateOptions:
     whole_commitments: bool = False
     price_action: float = 0.0
     price_observation: float = 0.0
-    regret: bool = False
     augmentations: Literal[0, 1, 2, 4, 8] = 0
     split: Split = "test"
     fresh: int = 0

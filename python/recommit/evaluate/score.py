@@ -2,7 +2,7 @@
 
 An agent is a policy, a function in a Python file, a finished zero-shot run, or a file of commitments that whatever
 played has written. Its record has every commitment, so that the figures follow from the record by the simulator alone:
-``verify`` computes them again, and plays again where it is given the agent.
+``verify`` computes them again.
 """
 
 from __future__ import annotations
@@ -54,11 +54,6 @@ FIGURES = (
     *("decisions", "instances", "solved", "solve_rate", "solve_low", "solve_high", "actions_per_episode"),
     *("decisions_per_episode", "spl", "lost", "value", "value_low", "value_high"),
 )
-#: On another processor sums round otherwise, and what computes plays a few levels otherwise: at most this many of a
-#: hundred, and chance then favours neither side, so that the value stays within so much.
-OTHERWISE, DRIFT = 2.0, 0.005
-#: Kinds of agents that compute; others are files of what was played, which stay what they are.
-COMPUTED = ("policy", "function")
 #: Bytes of a record, and letters of a name, at most.
 MOST_RECORD, MOST_NAME = 1 << 26, 80
 
@@ -69,12 +64,11 @@ class ScoreOptions:
 
     Args:
         agent: A policy (its folder, that of its run, or a name of recommit policies); FILE.py:FUNCTION, which is run:
-            see run-code; the folder of a zero-shot run; or a file of commitments (.jsonl). Optional beside verify.
+            see run-code; the folder of a zero-shot run; or a file of commitments (.jsonl). None beside verify.
         split: The frozen split: sliding-3x3, sliding-4x4 or sokoban-7x7.
         out: The record to write, .json.
         name: What a leaderboard calls the agent (default: as it was given).
-        verify: Check this record instead: its figures are computed again from its commitments, and with an agent it
-            is also played again.
+        verify: Check this record instead: its figures are computed again from its commitments.
         run_code: Yes, run the agent's Python file.
     """
 
@@ -92,8 +86,8 @@ class ScoreOptions:
                 f"score: expected an agent, --split of {names} and --out, or --verify RECORD, got "
                 f"agent {self.agent or 'none'}, split {self.split or 'none'}, out {self.out or 'none'}"
             )
-        if self.verify is not None and (self.split or self.out or self.name):
-            raise ValueError("verify: expected a record and perhaps an agent, got --split, --out or --name besides")
+        if self.verify is not None and (self.agent or self.split or self.out or self.name):
+            raise ValueError("verify: expected a record alone, got an agent, --split, --out or --name besides")
         if self.out and self.out.suffix.lower() != ".json":
             raise ValueError(f"out: expected a name that ends in .json, got {self.out}")
         if self.verify is None:
@@ -108,7 +102,7 @@ class ScoreOptions:
 def score(options: ScoreOptions) -> dict[str, Any]:
     """Play, and write the record; or check one. Returns the record."""
     if options.verify is not None:
-        return verify(options.verify, options.agent, trusted=options.run_code)
+        return verify(options.verify)
     assert options.out is not None
     split = leaderboard_splits.read(options.split)
     agent = read_agent(options.agent, trusted=options.run_code)
@@ -140,7 +134,7 @@ def _text(record: dict[str, Any]) -> str:
     return json.dumps(record) + "\n"
 
 
-def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, Any]:
+def verify(path: Path) -> dict[str, Any]:
     """The record of a file, whose every figure follows from its commitments; a ValueError says what does not."""
     record = verified.record(path, verified.content(path.parent, path.name, MOST_RECORD), RECORD, _text)
     _check_name(record["name"])
@@ -152,43 +146,7 @@ def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, A
     rows = [row(split, budget, record["commitments"][str(budget)]) for budget in split.budgets]
     if not verified.alike(json.loads(json.dumps(rows)), record["rows"]):
         raise errors.Damaged(f"{path}: expected the figures of its commitments, got others")
-    if agent:
-        _played_again(path, record, split, read_agent(agent, trusted=trusted))
     return record
-
-
-def checked(agent: str, record: dict[str, Any]) -> str:
-    """What a verification has not seen, in words."""
-    if not agent:
-        return (
-            "not checked: who played them, kind and sha256 of the agent, the version of recommit; name the agent to "
-            "play again"
-        )
-    if record["agent"]["kind"] not in COMPUTED:
-        return f"{agent} has the same ones"
-    return (
-        f"played again, {agent} does the same but for at most {OTHERWISE:g} % of the levels, which another processor "
-        f"may round otherwise, and {DRIFT:g} of the value"
-    )
-
-
-def _played_again(path: Path, record: dict[str, Any], split: FrozenSplit, agent: ScoredAgent) -> None:
-    """Refuse a record of another agent, and one that says more for it than chance does on another processor: whoever
-    made it may have put better commitments into a few levels."""
-    for name, here in (("kind", agent.kind), ("sha256", agent.sha256)):
-        if here != record["agent"][name]:
-            raise ValueError(f"agent: expected {name} {record['agent'][name][:12]} of {path}, got {here[:12]}")
-    most = OTHERWISE if agent.kind in COMPUTED else 0.0
-    for before, budget in zip(record["rows"], split.budgets, strict=True):
-        then, now = record["commitments"][str(budget)], agent.commitments(split, budget)
-        apart = sum(one != other for one, other in zip(then, now, strict=True))
-        if 100 * apart > most * len(now):
-            raise ValueError(
-                f"agent: expected the commitments of {path}, got others in {apart} of {len(now)} levels at K = {budget}"
-            )
-        value = row(split, budget, now)["value"]
-        if abs(value - before["value"]) > DRIFT:
-            raise ValueError(f"agent: expected a value of {before['value']:.4f} at K = {budget}, got {value:.4f}")
 
 
 def row(split: FrozenSplit, budget: int, commitments: Commitments) -> dict[str, Any]:

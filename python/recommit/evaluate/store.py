@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
 #: A folder with one of these is that of an evaluation.
 MARKS = ("plan.json", "decisions", "episodes.parquet", "summary.json")
-#: What a later call may add to an evaluation.
-ADDED = ("agents", "regret")
 
 
 class EvaluationStore:
@@ -62,13 +60,13 @@ class EvaluationStore:
         self._lock.__exit__(kind, error, trace)
 
     def begin(self, plan: dict[str, Any]) -> None:
-        """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
-        change once an agent has played."""
+        """Write down what is asked for. Other agents may be asked for in the same folder; nothing else may change
+        once an agent has played."""
         now = json.loads(json.dumps(plan))
         decisions = self.folder / "decisions"
         if verified.exists(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
             earlier = verified.values(self.folder, "plan.json")
-            ownership.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
+            ownership.check(self.folder, {**earlier, "agents": now["agents"]}, now)
         self.write_json("plan.json", now)
 
     def same_policies(self, policies: dict[str, str]) -> None:

@@ -108,17 +108,6 @@ class GraphScoreOptions:
     split: bool = False
 
 
-@dataclass(frozen=True)
-class GraphShowOptions:
-    """Which graph is described.
-
-    Args:
-        graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
-    """
-
-    graph: Path
-
-
 def settings(options: GraphScoreOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:
     """Every budget, without prices first and then at each price of an observation."""
     from recommit.prices import Prices, Setting

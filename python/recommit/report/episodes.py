@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.evaluate.agent_names import PRIVILEGED
-from recommit.graph.regret import CAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.report.reading import Agent, AgentRegrets, Folder
+    from recommit.report.reading import Agent, Folder
     from recommit.rollout.decision_rows import DecisionRows
 
     #: Regret, best depth and cause (-1 where there is none) of every commitment.
@@ -100,7 +99,6 @@ def _packed(
         "budget": folder.widest,
         "of": len(kinds),
         "depths": depths,
-        "causes": list(CAUSES),
         "kinds": names,
         "other": next(beside, min(1, len(played) - 1)),
         "open": next((place for place, i in enumerate(chosen) if kinds[i] == AHEAD), 0),
@@ -110,8 +108,7 @@ def _packed(
             for i in chosen
         ],
         "played": [
-            episodes(rows, chosen, columns["length"], depths, folder.regrets(agent, rows), head=not agent.depth)
-            for agent, rows, _ in played
+            episodes(rows, chosen, columns["length"], depths, head=not agent.depth) for agent, rows, _ in played
         ],
     }
 
@@ -127,7 +124,6 @@ def episodes(
     chosen: list[int],
     length: list[int],
     depths: list[int],
-    regrets: AgentRegrets | None = None,
     *,
     head: bool = True,
 ) -> list[dict[str, Any]]:
@@ -140,9 +136,6 @@ def episodes(
     for instance, a, b in zip(chosen, begin, end, strict=True):
         mine = order[a:b]
         plans = zip(rows.actions[mine].tolist(), rows.executed[mine].tolist(), strict=True)
-        costs = None
-        if regrets is not None:
-            costs = regrets.regret[mine].tolist(), regrets.best[mine].tolist(), regrets.cause[mine].tolist()
         packed.append(
             pack_episode(
                 rows.depth[mine].tolist(),
@@ -151,7 +144,6 @@ def episodes(
                 (word >> (2 * i) & 3 for word, count in plans for i in range(count)),  # two bits each, the first lowest
                 solved=bool(rows.solved[mine].any() or length[instance] == 0),
                 chances=probs[mine][:, np.array(depths) - 1].tobytes() if head and probs[mine].any() else b"",
-                costs=costs,
             )
         )
     return packed

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.evaluate.agent_names import PRIVILEGED
-from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
 from recommit.report import by_distance, plotting, reading
 from recommit.report.by_distance import FEW
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recommit.report.by_distance import DepthCounts, RegretByDistance
+    from recommit.report.by_distance import DepthCounts
     from recommit.report.reading import AgentPoint, Folder
 
 #: A mark per role, its size, and the words of a legend; those of the first agent are its own.
@@ -211,35 +210,3 @@ def _columns(
     bars = axes.bar(left, heights, 0.92 * width, bottom, align="edge", color=colour, label=label)
     for bar, opacity in zip(bars, alpha or (), strict=False):
         bar.set_alpha(opacity)
-
-
-def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
-    """Regret by distance, coloured by its cause: a panel per agent, all to the same scale."""
-    head = ("agent", "distance", *CAUSES)
-    rows = [
-        (one.label, by_distance.distances(r, one.width), *map(float, each))
-        for one in every
-        for r, each in enumerate(one.per_hundred)
-    ]
-
-    def draw() -> Figure:
-        across = len(every) if len(every) < 4 else 2
-        figure = plotting.figure(3.4 * across + 0.4, 2.8 * -(-len(every) // across) + 0.5)
-        panels = figure.subplots(-(-len(every) // across), across, sharex=True, sharey=True, squeeze=False)
-        for axes, one in zip(panels.flat, every, strict=False):
-            each = one.per_hundred
-            for cause, words in enumerate(CAUSES):
-                label = words if axes is panels.flat[0] else "_"
-                bottom = each[:, :cause].sum(axis=1)
-                _columns(axes, one.width, each[:, cause], bottom, plotting.CAUSES[cause], label)
-            axes.set_title(plain(one.label))
-        for axes in panels.flat[len(every) :]:
-            axes.set_axis_off()
-        for axes in panels[-1]:
-            axes.set_xlabel("exact distance to the goal")
-        for axes in panels[:, 0]:
-            axes.set_ylabel("regret, of 100 episodes")
-        figure.legend(loc="outside lower center", ncols=5)
-        return figure
-
-    return _made("regret", "Regret by distance and cause", draw, head, rows)

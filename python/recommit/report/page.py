@@ -72,20 +72,10 @@ SECTIONS = {
         "the same depths whatever the state, so its bars are alike. Bars of fewer than ten decisions are pale.",
         "Depths",
     ),
-    "regret": Section(
-        "Regret",
-        "The regret of a commitment is the value that the best depth there would have added, under the same plans.",
-        "Regret",
-    ),
     "made": Section(
         "How it was made", "The same command on the same run gives the same rows and the same page.", "Made"
     ),
 }
-#: What each cause of regret means.
-CAUSES = (
-    "Last observation: nothing could be solved any more. Lost level: it made the level unsolvable. Loop: it led back "
-    "to where the episode had been. Too deep: a shallower depth was best. Too shallow: a deeper depth was best."
-)
 
 
 def write(options: ReportOptions) -> ReportPage:
@@ -117,7 +107,6 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "seeds": _seeds(folder, seeds),
         "pareto": [grid([figures.pareto(folder, budget) for budget in folder.budgets], drawn)],
         "depth": _depths(folder, drawn),
-        "regret": _regret(folder, drawn),
         "made": [sections.made(folder)],
     }
     there = [name for name in SECTIONS if parts[name]]
@@ -174,12 +163,3 @@ def _depths(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
     dead = ", ".join(f"{one.agent.words} {one.dead}" for one in counts if one.dead)
     text = f"Under the {folder.widest} budget." + (f" Left out, in unsolvable states: {dead}." if dead else "")
     return [tag("p", text, class_="quiet"), shown(figures.depth_histogram(counts), drawn)]
-
-
-def _regret(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
-    every = by_distance.agent_regrets(folder)
-    if not every:
-        return []
-    note = f"Exact, under the {folder.widest} budget; {sections.prices(folder)}. {CAUSES}"
-    totals = (tag("p", str(one), class_="quiet") for one in every)
-    return [tag("p", note, class_="quiet"), *totals, shown(figures.regret(every), drawn)]

@@ -31,12 +31,11 @@ COLOURS = {
     "privileged": "#0a7a5c",
     "other": SOFT,
 }
-#: Of depths 1 to 16, and of the causes of regret in their order.
+#: Of depths 1 to 16.
 DEPTHS = (
     *("#f5c451", "#b9c96a", "#82c28d", "#4aa9a6", "#3b93b3", "#3576b3", "#32579f", "#2c3a7e"),
     *("#4b3a86", "#63398b", "#7a398c", "#8f3a88", "#a23d7f", "#b24373", "#c04b66", "#cb5558"),
 )
-CAUSES = (SOFT, "#b3261e", "#a8447f", "#32579f", "#f5c451")
 _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 9,

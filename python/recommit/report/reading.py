@@ -18,13 +18,10 @@ from recommit.evaluate.agent_names import (
     PRIVILEGED,
     AgentName,
     brief,
-    file_name,
     readable,
     seed_of,
 )
 from recommit.evaluate.seeds import ROOM
-from recommit.graph.regret import CAUSES
-from recommit.policy.config import MOST_ACTIONS
 from recommit.results import intervals
 from recommit.results.intervals import Interval
 from recommit.results.table import best
@@ -63,13 +60,10 @@ OPTIONS: verified.Fields = {
     "task": str,
     **dict.fromkeys(("price_action", "price_observation"), verified.NUMBER),
 }
-#: How the names of files of regrets end; see ``recommit.evaluate.agent_regret``, which needs torch.
-REGRET = "-regret"
 #: Files of every finished evaluation.
 PARTS = ("plan.json", "summary.json", "comparisons.json", "instances.parquet", "episodes.parquet")
-#: Columns of instances.parquet, and of files of regrets.
+#: Columns of instances.parquet.
 INSTANCES = {"id": "string", "state": "binary", "length": "int32"}
-REGRETS = {"instance": "int32", "turn": "int16", "regret": "double", "best": "int8", "cause": "int8"}
 
 
 @dataclass(frozen=True)
@@ -148,15 +142,6 @@ class AgentPoint:
     agent: Agent
     solved: Interval  #: per cent
     actions: Interval
-
-
-@dataclass(frozen=True)
-class AgentRegrets:
-    """What decisions cost against the best depth, row by row."""
-
-    regret: NDArray[np.float64]  #: in solved episodes
-    best: NDArray[np.int8]  #: the nearest depth that was best
-    cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the depth was one of the best
 
 
 class Folder:
@@ -288,20 +273,6 @@ class Folder:
 
     def _decided(self, name: str) -> DecisionRows:
         return DecisionRows.of_table(self.path / name, self.table(name), self.spec["instances"])
-
-    def regrets(self, agent: Agent, rows: DecisionRows) -> AgentRegrets | None:
-        """Regrets of the decisions of an agent's first seed under the largest budget; None where none were kept."""
-        name = f"decisions/{file_name(agent, self.budgets[self.widest], 0)}{REGRET}.parquet"
-        if not self.has(name):
-            return None
-        table = columns(self.path / name, self.table(name), REGRETS)
-        same = all(np.array_equal(table[key], getattr(rows, key)) for key in ("instance", "turn"))
-        regrets = AgentRegrets(*(table[key] for key in ("regret", "best", "cause")))
-        inside = (regrets.cause >= -1) & (regrets.cause < len(CAUSES))
-        inside &= (regrets.best >= 1) & (regrets.best <= MOST_ACTIONS) & np.isfinite(regrets.regret)
-        if not same or not inside.all():
-            raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
-        return regrets
 
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""

@@ -70,7 +70,7 @@ class Fleet:
     def worker(self, slot: Slot, queue: Path, *, on_ranks: bool) -> list[str]:
         """What starts the process, on every rank of a slot or one, that runs commands as they come."""
         start = self._launched(slot) if on_ranks else ["python", "-m"]
-        return [*start, "recommit.reproduce.worker", str(queue)]
+        return [*start, "recommit.cli.worker", str(queue)]
 
     def _launched(self, slot: Slot) -> list[str]:
         torchrun = ("torchrun", "--standalone", "--nproc-per-node", str(len(slot)), "-m")

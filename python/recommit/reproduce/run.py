@@ -211,6 +211,8 @@ class _Place:
         self.queue, self.log = logs / f"worker-{number}", logs
         self.job: Job | None = None
         self.process: subprocess.Popen[bytes] | None = None
+        #: Of the job among those of the process, and where the process computes.
+        self._number, self._on_ranks = 0, False
 
     def begin(self, job: Job) -> None:
         """Have it done."""

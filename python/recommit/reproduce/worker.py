@@ -1,4 +1,4 @@
-"""One process for many commands of a preset: ``python -m recommit.reproduce.worker QUEUE``, on every rank of a slot.
+"""One process for many commands of a preset, on every rank of a slot: ``python -m recommit.cli.worker QUEUE``.
 
 Imports, process groups and frozen backbones stay from one command to the next, each of which is called as the command
 line calls it. The process ends with a command that fails.
@@ -15,9 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.cli.command_line import main
-from recommit.runs.progress import hold_tether
-from recommit.storage import files, safe_open
+from recommit.storage import files, safe_open, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,15 +37,15 @@ def done(queue: Path, number: int) -> bool:
 
 def spent(queue: Path, number: int) -> bool:
     """True if the memory of a command could not be given back."""
-    return done(queue, number) and not (queue / f"{number}.done").read_bytes()
+    return done(queue, number) and not (queue / f"{number}.done").stat().st_size
 
 
-def work(queue: Path, run: Callable[[list[str]], int] = main) -> int:
+def work(queue: Path, run: Callable[[list[str]], int]) -> int:
     """Run the commands of a queue as they come, up to the first that fails; its status."""
     for number in count():
         while not (queue / f"{number}.json").exists():
             time.sleep(PAUSE)
-        task = json.loads((queue / f"{number}.json").read_text(encoding="utf-8"))
+        task = verified.values(queue, f"{number}.json", {"words": list, "log": str})
         _write_to(Path(task["log"]))
         if status := run(task["words"]):
             return status
@@ -76,19 +74,3 @@ def _cleared() -> bool:
     from recommit.policy.backbones import resident
 
     return not resident.in_use()
-
-
-if __name__ == "__main__":
-    from recommit.policy.backbones import resident
-
-    hold_tether()
-    resident.keep()
-    try:
-        exit_status = work(Path(sys.argv[1]))
-    except KeyboardInterrupt:  # between two commands
-        exit_status = 130
-    if "RANK" in os.environ:
-        from recommit.runs import distributed
-
-        distributed.end(exit_status)
-    sys.exit(exit_status)

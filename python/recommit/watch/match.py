@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: The fixed depth that is shown first.
 USUAL = 4
-#: Rows and columns of a board at most, observations of an episode likewise.
-MOST_SIDE, MOST_BUDGET = 64, 99
 
 
 @dataclass(frozen=True, eq=False)

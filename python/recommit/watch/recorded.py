@@ -1,5 +1,5 @@
-"""Recordings: matches that were played before, to be watched without torch. A few small ones are in the package; others
-are files that ``recommit play --agent`` wrote, perhaps a stranger's, so that every field is checked.
+"""Recordings: matches that were played before, to be watched without torch. A few small ones are in the package, files
+that ``recommit play --agent`` wrote.
 
 A recording holds levels, and on each the episodes of the policy and of every fixed depth: what a page shows of it.
 """
@@ -7,34 +7,19 @@ A recording holds levels, and on each the episodes of the policy and of every fi
 from __future__ import annotations
 
 import json
-import os
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.graph.regret import CAUSES
-from recommit.policy.config import check_depths
-from recommit.puzzles.registry import TASKS
 from recommit.report.html import Html, asset, document, tag
-from recommit.storage import errors, verified
-from recommit.storage.recipe_text import brief, cut
-from recommit.watch.match import MOST_BUDGET, MOST_SIDE, USUAL, About, Level, Played, ends, of_state
+from recommit.watch.match import USUAL, About, Level, Played, of_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from recommit.watch.match import Match
-
-#: Bytes of a file at most, and what it must say; regrets of an episode may be unknown.
-MOST = 1 << 26
-ABOUT: verified.Fields = {"depths": [int], "budget": int} | dict.fromkeys(
-    ("policy", "weights", "task", "value", "command"), str
-)
-LEVEL: verified.Fields = {"title": str, "rows": int, "cols": int, "state": str}
-PLAYED: verified.Fields = {"h": str, "x": str, "w": str, "p": str, "d": [int], "solved": bool}
-REGRETS: verified.Fields = {"r": [int], "b": str, "c": str}
 
 
 def record(match: Match, levels: Iterable[Level]) -> dict[str, Any]:
@@ -97,64 +82,12 @@ def names() -> list[str]:
 
 
 def read(name: str) -> dict[str, Any]:
-    """A recording of the package, or of a file: where a file here is called like one of the package, the file."""
-    if name not in names() or Path(name).is_file():
-        if not os.path.lexists(name):
-            raise ValueError(f"recording: expected one of {', '.join(names())}, or a file, got {name}")
-        return of_file(Path(name))
+    """A recording of the package; a match of one's own is shared as a page."""
+    if name not in names():
+        raise ValueError(f"recording: expected one of {', '.join(names())}, got {name}")
     file = resources.files("recommit.watch") / "recorded" / f"{name}.json"
     values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return values
-
-
-def of_file(path: Path) -> dict[str, Any]:
-    """A recording from a stranger's file; fields that are not known are left out."""
-    values = verified.parsed(path, verified.content(path.parent, path.name, MOST))
-    verified.expect(path, values, {**ABOUT, "levels": [LEVEL]})
-    try:
-        match = RecordedMatch(values)
-        _check_about(match.about)
-        if not values["levels"]:
-            raise ValueError("levels: expected at least one, got none")
-        depths = [str(depth) for depth in (0, *match.about.fixed)]
-        verified.expect(path, values["levels"], [{"played": dict.fromkeys(depths, PLAYED)}], "levels")
-        for number, each in enumerate(values["levels"]):
-            level = match.level(number)
-            for depth in depths:
-                packed = each["played"][depth]
-                verified.expect(path, packed, REGRETS if "r" in packed else {}, f"levels.{number}.played.{depth}")
-                _check_played(match.about, level, packed)
-    except errors.DataError:
-        raise
-    except (ValueError, LookupError, ArithmeticError, TypeError) as error:
-        raise errors.Damaged(f"{path}: expected a recording of recommit play --agent, got: {cut(str(error))}") from None
-    known = (*LEVEL, "played")
-    levels = [{name: each[name] for name in known} for each in values["levels"]]
-    return {**match.about.described(), "levels": levels}
-
-
-def _check_about(about: About) -> None:
-    if about.task not in TASKS:
-        raise ValueError(f"task: expected one of {', '.join(TASKS)}, got {brief(about.task)}")
-    if not about.depths:
-        raise ValueError("depths: expected at least one, got none")
-    check_depths(about.depths)
-    if not 1 <= about.budget <= MOST_BUDGET:
-        raise ValueError(f"budget: expected 1..{MOST_BUDGET}, got {about.budget}")
-
-
-def _check_played(about: About, level: Level, packed: dict[str, Any]) -> None:
-    """Refuse an episode that cannot have been played. Its distances and regrets are its maker's word."""
-    played = Played.unpacked(packed, len(about.depths))
-    every = played.commitments
-    fits = len(every) <= about.budget and len(played.distances) == len(every) + 1
-    for each in every:
-        fits &= 1 <= each.executed <= each.depth <= len(each.plan) == about.fixed[-1]
-        fits &= len(each.chances) == len(about.depths) and -1 <= each.cause < len(CAUSES)
-    if not fits or played.packed() != packed:
-        raise ValueError(f"an episode of {brief(level.title)} whose fields do not fit each other")
-    if bool(level.task.is_solved(ends(level, played)[-1])) != played.solved:
-        raise ValueError(f"an episode of {brief(level.title)} that does not end as it says")
 
 
 class RecordedMatch:
@@ -172,9 +105,6 @@ class RecordedMatch:
         if not 0 <= number < len(levels):
             raise LookupError(f"there are the levels 0 to {len(levels) - 1}")
         each = levels[number]
-        for side in ("rows", "cols"):
-            if not 1 <= each[side] <= MOST_SIDE:
-                raise ValueError(f"{side}: expected 1..{MOST_SIDE}, got {each[side]}")
         state = np.frombuffer(bytes.fromhex(each["state"]), np.uint8).reshape(each["rows"], each["cols"])
         return of_state(self.about.task, state, each["title"])
 

@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.puzzles.frames import data_url
-from recommit.storage.errors import Damaged, DataError
+from recommit.storage.errors import DataError
 from recommit.zero_shot import transport
 from recommit.zero_shot.transport import Address, Key
 
@@ -83,14 +83,13 @@ class Completion:
 class Failure:
     """Why there is no answer, and what to do next: ask ``again``, ``give up`` this decision, or ``end`` the run.
 
-    ``charged`` if the model may have worked for it; ``wait`` is what the server asks for.
+    ``wait`` is what the server asks for.
     """
 
     verdict: Literal["again", "give up", "end"]
     kind: str
     message: str = ""
     wait: float = 0.0
-    charged: bool = False
 
     @property
     def words(self) -> str:
@@ -120,8 +119,7 @@ def read(body: bytes) -> Completion:
         raise ValueError("the reply has no message") from None
     if reply.get("error"):
         raise ValueError("the reply is an error")
-    # A server that says that a question took no tokens does not count, and no cap would ever be reached.
-    tokens_in, tokens_out = _count(usage, "prompt_tokens") or None, _count(usage, "completion_tokens")
+    tokens_in, tokens_out = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     total = _count(usage, "total_tokens")
     if tokens_in is not None and tokens_out is not None and total is not None:
         tokens_out = max(tokens_out, total - tokens_in)  # hidden thoughts may be in the total alone
@@ -167,7 +165,7 @@ def of_reply(reply: transport.Reply) -> Failure:
     elif status in _PASSING or status >= 500 or status < 300:
         verdict = "again"
     wait = transport.retry_after(reply.headers.get("retry-after"))
-    return Failure(verdict, f"http_{status}", message, wait, status < 300)
+    return Failure(verdict, f"http_{status}", message, wait)
 
 
 class ZeroShotError(DataError):
@@ -183,119 +181,43 @@ class Unusable(ZeroShotError):
 
 
 class CapReached(ZeroShotError):
-    """The next request could exceed a cap of the run. Raise it and run the same command again: it goes on."""
+    """The run has sent as many requests as it may. Allow more and run the same command again: it goes on."""
 
 
 class StopRequested(ZeroShotError):
     """The run was asked to end; no further request is made."""
 
 
-#: Tokens: of a question, and of its answer.
-Tokens = tuple[int, int]
-#: Taken for the tokens of a question until a server has said how many one has. Until then a run with a cap on tokens
-#: has one request under way: what one answer costs is the most that a cap is broken by.
-QUESTION_TOKENS = 4096
-
-
 class Ledger:
-    """Shared by all workers. A request is sent only if all requests under way fit the caps together, each of them taken
-    for as large as the largest so far. ``requests`` and ``tokens`` are the caps, None for no limit."""
+    """Shared by all workers: the requests that were sent over all starts of a run, at most ``most`` of them (None: no
+    limit), and the tokens that servers counted."""
 
-    def __init__(
-        self, requests: int | None, tokens: int | None, log: JsonLines, answer_tokens: int, stop: threading.Event
-    ) -> None:
-        self.most_requests, self.most_tokens, self.log, self.stop = requests, tokens, log, stop
-        #: Requests sent, and tokens as the server counts them; where it did not say, the most they can have been.
+    def __init__(self, most: int | None, log: JsonLines, stop: threading.Event) -> None:
+        self.most, self.log, self.stop = most, log, stop
         self.requests = self.tokens_in = self.tokens_out = 0
-        self._under_way = 0
-        #: Of a question (0 until a server has said), and of an answer.
-        self._largest = (0, answer_tokens)
-        self._changed = threading.Condition()
-
-    @property
-    def reserved(self) -> Tokens:
-        """The most that a request is taken to cost."""
-        return self._largest[0] or QUESTION_TOKENS, self._largest[1]
+        self._lock = threading.Lock()
 
     def restore(self, attempts: Iterable[dict[str, Any]], decisions: Iterable[dict[str, Any]]) -> None:
-        """Count what earlier starts of the run have spent; a request without any end was lost in a kill, and costs."""
-        ended = 0
-        try:
-            for record in attempts:
-                if record["event"] == "sent":
-                    self.requests += 1
-                else:
-                    ended += 1
-                    self._charge(_tokens(record["charged"]))
-            for record in decisions:
-                ended += 1
-                self._charge(_tokens(record["charged"]), record["tokens_in"], record["tokens_out"])
-            lost = _tokens([self.requests - ended] * 2)[0]
-        except (KeyError, TypeError, ValueError):
-            raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
-        self._charge((lost * self.reserved[0], lost * self.reserved[1]))
+        """Count what earlier starts of the run have sent, also those requests that were lost in a kill."""
+        self.requests = sum(record.get("event") == "sent" for record in attempts)
+        for record in decisions:
+            self.answered(record["tokens_in"], record["tokens_out"])
 
     def begin(self, record: dict[str, Any]) -> None:
-        """Reserve the most that a request can cost and write it down; waits while others may leave room."""
-        with self._changed:
-            while not self.admit(record):
-                self._changed.wait(0.1)
-
-    def admit(self, record: dict[str, Any]) -> bool:
-        """As ``begin``, but False instead of the wait."""
-        with self._changed:
+        """Write down a request before it is sent."""
+        with self._lock:
             if self.stop.is_set():
                 raise StopRequested("no request is made any more")
-            if self.most_requests is not None and self.requests >= self.most_requests:
-                raise CapReached(f"max_requests: {self.most_requests:,} allowed, {self.requests:,} sent")
-            if self.most_tokens is not None:
-                wanted = self.tokens_in + self.tokens_out + (self._under_way + 1) * sum(self.reserved)
-                if self._under_way and (wanted > self.most_tokens or self._must_wait()):
-                    return False
-                if wanted > self.most_tokens:
-                    raise CapReached(
-                        f"max_tokens: {self.most_tokens:,} allowed, the next request could make it {wanted:,}"
-                    )
+            if self.most is not None and self.requests >= self.most:
+                raise CapReached(f"max_requests: {self.most:,} allowed, {self.requests:,} sent")
             self.requests += 1
-            self._under_way += 1
             self.log.add({"event": "sent", "number": self.requests, **record})
-            return True
 
-    def _must_wait(self) -> bool:
-        """Is the first answer to say how large a question is?"""
-        return not self._largest[0]
-
-    def answered(self, tokens_in: int | None, tokens_out: int | None) -> Tokens:
-        """A request got its answer; what it is charged with. The decision's record keeps that."""
-        most_in, most_out = self.reserved
-        charged = (most_in if tokens_in is None else tokens_in, most_out if tokens_out is None else tokens_out)
-        self._end(charged, tokens_in, tokens_out)
-        return charged
-
-    def failed(self, charged: bool, record: dict[str, Any]) -> None:
-        """A request failed; ``charged`` if the model may have worked for it."""
-        tokens = self.reserved if charged else (0, 0)
-        self._end(tokens)
-        self.log.add({"event": "failed", **record, "charged": list(tokens)})
-
-    def _end(self, charged: Tokens, *said: int | None) -> None:
-        with self._changed:
-            self._under_way -= 1
-            self._charge(charged, *said)
-            self._changed.notify_all()
-
-    def _charge(self, charged: Tokens, tokens_in: int | None = None, tokens_out: int | None = None) -> None:
-        """Count what a request cost; the tokens are what a server said of it, None where it did not."""
-        self.tokens_in += charged[0]
-        self.tokens_out += charged[1]
-        self._largest = (max(self._largest[0], tokens_in or 0), max(self._largest[1], tokens_out or 0))
-
-
-def _tokens(value: Any) -> Tokens:
-    first, second = value
-    if not (type(first) is type(second) is int and min(first, second) >= 0):  # less than nothing would lift every cap
-        raise ValueError(value)
-    return first, second
+    def answered(self, tokens_in: int | None, tokens_out: int | None) -> None:
+        """A request got its answer; None where the server does not count."""
+        with self._lock:
+            self.tokens_in += tokens_in or 0
+            self.tokens_out += tokens_out or 0
 
 
 class Client:
@@ -318,11 +240,10 @@ class Client:
             result = self._posted(body)
             seconds = round(time.monotonic() - begin, 3)
             if isinstance(result, Completion):
-                charged = self.ledger.answered(result.tokens_in, result.tokens_out)
-                took = {"charged": charged, "attempts": attempt, "seconds": seconds}
-                return result, took | {"address": str(self.server.address)}
+                self.ledger.answered(result.tokens_in, result.tokens_out)
+                return result, {"attempts": attempt, "seconds": seconds, "address": str(self.server.address)}
             record = {**place, "attempt": attempt, "kind": result.kind, "said": result.message, "seconds": seconds}
-            self.ledger.failed(result.charged, record)
+            self.ledger.log.add({"event": "failed", **record})
             if result.verdict == "end":
                 raise Unusable(f"{self.server.address} refuses every such request: {result.words}")
             if result.verdict == "give up":
@@ -340,17 +261,17 @@ class Client:
         try:
             reply = transport.post(self.server.address, key, body)
         except transport.Broken as broken:
-            return Failure("again", broken.kind, charged=broken.sent)
+            return Failure("again", str(broken))
         if reply.status != 200:
             failure = of_reply(reply)
             return replace(failure, message=clean(failure.message, key))
         if "json" not in reply.headers.get("content-type", "").lower():
-            return Failure("again", "wrong_content_type", charged=True)
+            return Failure("again", "wrong_content_type")
         try:
             said = read(reply.body)
         except ValueError as error:
             message = clean(f"{error}: {complaint(reply.body)[0]}", key)
-            return Failure("again", "malformed", message, charged=True)
+            return Failure("again", "malformed", message)
         finish, model, name = (key.redact(each)[:200] for each in (said.finish, said.model, said.id))
         return replace(said, text=key.redact(said.text), finish=finish, model=model, id=name)
 

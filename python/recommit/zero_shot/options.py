@@ -69,7 +69,6 @@ class ZeroShotOptions:
         workers: Requests at a time.
         moves: What moves the way that an action of a sliding puzzle names: the blank, or the tile beside it.
         max_requests: Most requests that are sent, over all starts of the run; failed ones count.
-        max_tokens: Most tokens that are spent, questions and answers together.
         base_url: Where the server is, up to the version: http://127.0.0.1:8000/v1.
         key_variable: The environment variable that holds the key, if not the usual one. A company's own goes to another
             base_url only if it is named here.
@@ -91,7 +90,6 @@ class ZeroShotOptions:
     workers: int = 4
     moves: Literal["blank", "tile"] = "blank"
     max_requests: int | None = None
-    max_tokens: int | None = None
     base_url: str | None = None
     key_variable: str | None = None
     answer_tokens: int | None = None

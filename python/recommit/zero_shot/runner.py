@@ -23,6 +23,7 @@ import json
 import threading
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +90,9 @@ class ModelPlayer:
             try:
                 place = (str(record["instance"]), int(record["decision"]))
                 _ = _commitment(record), record["model"].strip()
+                counts = {type(record[name]) for name in ("tokens_in", "tokens_out")}
+                if not counts <= {int, NoneType}:
+                    raise ValueError(counts)
             except (KeyError, TypeError, ValueError, AttributeError):
                 raise Damaged("decisions.jsonl: expected records of decisions, got another") from None
             if place in self._recorded:
@@ -163,8 +167,7 @@ class ZeroShotRun:
                 JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
                 JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
             ):
-                most = self.server.endpoint.answer_tokens
-                ledger = Ledger(options.max_requests, options.max_tokens, log, most, threading.Event())
+                ledger = Ledger(options.max_requests, log, threading.Event())
                 plays = ModelPlayer(self.spec, self.starts, Client(options, self.server, ledger).ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)

@@ -141,11 +141,7 @@ class Reply:
 
 
 class Broken(Exception):
-    """No whole reply. ``sent`` tells whether the server may have got the request, and be paid for it."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(kind)
-        self.kind, self.sent = kind, kind != "unreachable"
+    """No whole reply; of which kind, in a word."""
 
 
 def retry_after(value: str | None) -> float:

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-
-from recommit.puzzles import signature
+from tests.verify import signature
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "signature.json"
 

@@ -65,24 +65,6 @@ def rows_of(task, starts, name, budget, seed, kept):
     return play.of_callable(agent, task, starts, budget)
 
 
-def regrets_of(instance, turn, depth):
-    """Columns as ``recommit evaluate --regret`` keeps them: each cause in turn, every other commitment the best."""
-    place = np.arange(len(turn))
-    cause = np.where(place % 2, place // 2 % 5, -1).astype(np.int8)
-    regret = np.where(cause < 0, 0.0, (1 + place % 7) / 8)
-    best = np.where(cause < 0, depth, 1).astype(np.int8)
-    return {"instance": instance, "turn": turn, "regret": regret, "best": best, "cause": cause}
-
-
-def with_regrets(folder: Path) -> Path:
-    """The same evaluation, with what every commitment of some agents cost."""
-    for name in ("adaptive@6", "fixed-8@6", "shuffled@6-s0"):
-        rows = pq.read_table(folder / f"decisions/{name}.parquet")
-        columns = regrets_of(*(rows[key].to_numpy() for key in ("instance", "turn", "depth")))
-        pq.write_table(pa.table(columns), folder / f"decisions/{name}-regret.parquet")
-    return folder
-
-
 def with_gains(evaluation: Path, folder: Path) -> Path:
     """A copy with gain shares, as ``recommit evaluate`` writes them: of the same plans, from their best constant."""
     copy = shutil.copytree(evaluation, folder / "eval")

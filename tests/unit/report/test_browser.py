@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
 
 import numpy as np
 from tests.unit.report import browser
-from tests.unit.report.conftest import puzzle, with_regrets, write
+from tests.unit.report.conftest import puzzle, write
 
 from recommit.puzzles.registry import TASKS
 from recommit.report import page
@@ -120,34 +119,3 @@ def test_the_page_runs_under_its_own_policy(evaluations, tmp_path):
     assert text.count("<option") == 4 + 2 * 6 + 4  # instances, agents twice, speeds
     assert text.count('class="board"') == 2
     assert "Colours: as the system" in text
-
-
-REGRETS = """
-addEventListener("load", () => {
-  const all = (query) => [...document.querySelectorAll(query)], lines = [];
-  const press = (key) => document.getElementById("viewer").dispatchEvent(new KeyboardEvent("keydown", { key }));
-  for (let k = 0; k <= Number(document.getElementById("turn").max); k++) {
-    lines.push(all(".pane .said").map((said) => said.querySelector(".regret")?.textContent || ""));
-    press("ArrowRight");
-  }
-  const worse = all(".pane .strip").map((strip) => strip.querySelectorAll(".worse").length);
-  document.body.textContent = "RESULT" + JSON.stringify({ lines, worse }) + "END";
-});
-"""
-
-
-def test_the_viewer_says_what_each_commitment_cost(evaluations, tmp_path):
-    folder = Folder(with_regrets(shutil.copytree(evaluations["sliding"], tmp_path / "eval")))
-    made = page.make(folder, 3).html
-    packed = json.loads(re.search(r'id="packed">(.*?)</script>', made)[1])
-    labels = [agent["label"] for agent in packed["agents"]]
-    one = packed["played"][labels.index("adaptive")][0]
-    out = driven(made, REGRETS, tmp_path, f"#i={packed['instances'][0]['n']}&a=adaptive&b=oracle-dp&k=0")
-    for (own, rival), cost, best, cause in zip(out["lines"], one["r"], one["b"], one["c"], strict=False):
-        lost = "the solution" if cost == 1000 else f"{cost / 1000:.3f}"
-        named = packed["causes"][int(cause) - 1]
-        expected = "no depth is better" if cause == "0" else f"{lost} lost, best was h = {best} ({named})"
-        assert (own, rival) == (f"Regret: {expected}.", "")
-    places = sum(cause != "0" for cause in one["c"])
-    assert out["lines"][len(one["h"])][0].startswith("Against the best depths" if places else "No other depths")
-    assert out["worse"] == [places, 0]

@@ -77,7 +77,7 @@ def test_what_does_not_compute_on_ranks_is_one_process():
     assert (alone.slots, alone.ranks) == (((), (), ()), 1)
     assert alone.command((), WORDS) == ["recommit", *WORDS]
     alone = made.worker(made.slots[0], Path("queue"), on_ranks=False)
-    assert launch.program(alone) == [sys.executable, "-m", "recommit.reproduce.worker", "queue"]
+    assert launch.program(alone) == [sys.executable, "-m", "recommit.cli.worker", "queue"]
 
 
 def test_flags_of_a_call_go_to_the_verbs_that_take_them():

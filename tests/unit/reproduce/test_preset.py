@@ -86,7 +86,6 @@ REFUSED = {
     f"{RL} --launcher 'ssh evil'": "launcher: expected no such flag",
     "graph score graph --rule mine.py --run-code --out scores": "rule: expected no such flag",
     "graph score graph --run-code --out scores": "run_code: expected no such flag",
-    "graph show graph": "expected a command of data build, ",
     "zero-shot --model m --base-url http://evil --out zs": "expected a command of data build, ",
     "sweep --env Evil-v0 --policy evil.py:make --out sweep": "expected a command of data build, ",
     "train all --recipe laptop-sliding --init sft --out family": "expected a command of data build, ",

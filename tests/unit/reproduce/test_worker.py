@@ -93,7 +93,7 @@ def test_one_process_in_two_orders_and_a_process_each(place, tmp_path, reads):
     for number, variant in enumerate(VARIANTS):
         worker.put(queue, number, grpo(place, variant, tmp_path / "one"), tmp_path / f"{variant}.log")
     process = subprocess.Popen(
-        [sys.executable, "-m", "recommit.reproduce.worker", str(queue)],
+        [sys.executable, "-m", "recommit.cli.worker", str(queue)],
         stdin=subprocess.PIPE,
         env={**os.environ, TETHER: "1"},
     )

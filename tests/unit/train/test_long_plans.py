@@ -126,7 +126,7 @@ RULES = ("confidence-product", "disagreement", "repetition", "consecutive+memory
 @pytest.fixture(scope="module")
 def evaluation(trained, tmp_path_factory):
     out = tmp_path_factory.mktemp("long") / "eval"
-    asked = {"agents": (*AGENTS, *RULES), "instances": 5, "validation": 3, "budgets": ("3", "2"), "regret": True}
+    asked = {"agents": (*AGENTS, *RULES), "instances": 5, "validation": 3, "budgets": ("3", "2")}
     assert {row["agent"] for row in evaluate(EvaluateOptions(trained, out, **asked))} == {*AGENTS, *RULES}
     return Folder(out)
 

@@ -72,6 +72,6 @@ def client_of(monkeypatch):
         monkeypatch.setattr(client, "RETRIES", retries)
         monkeypatch.setattr(transport, "SECONDS", timeout)
         server = Server(options.server, Address.parse(url), Key(key, "CANARY"))
-        return Client(options, server, Ledger(None, None, Kept(), 512, Stop()))
+        return Client(options, server, Ledger(None, Kept(), Stop()))
 
     return make

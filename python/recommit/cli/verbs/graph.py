@@ -1,4 +1,4 @@
-"""``recommit graph build|score|show``: commitment graphs, and rules that are scored on them."""
+"""``recommit graph build|score``: commitment graphs, and rules that are scored on them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json as json_module
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, GraphShowOptions, settings
+from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, settings
 from recommit.runs.progress import Progress
 from recommit.storage.terminal_text import say, tell
 
@@ -123,17 +123,3 @@ def _values(
             if each.prices == first.prices
         },
     }
-
-
-def show(options: GraphShowOptions, json: bool = False) -> int:
-    """Say what a commitment graph holds.
-
-    Args:
-        json: Print the manifest as JSON.
-    """
-    from recommit.graph import files, tables
-
-    graph = files.read(options.graph)
-    manifest = files.describe(graph)
-    tell(json_module.dumps(manifest, indent=2) + "\n" if json else tables.about(graph, manifest), end="")
-    return 0

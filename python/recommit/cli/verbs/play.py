@@ -29,8 +29,7 @@ class PlayOptions(LevelOptions):
         budget: Observations of an episode at most (default: that of the puzzle).
         price_action: What an executed action costs, as a share of a solved episode.
         price_observation: What an observation costs.
-        out: Write what is to be watched to a file instead: a page, .html, or a recording for
-            recommit watch, .json (default: none).
+        out: Write what is to be watched to a file instead: a page, .html, or what it holds, .json (default: none).
         count: Levels of that file.
     """
 
@@ -135,8 +134,7 @@ def watch(recording: str = "", out: str = "") -> None:
     """Watch a policy that was recorded, beside a fixed depth of its plans: nothing but numpy is needed.
 
     Args:
-        recording: One of the package by its name, or a file that recommit play --agent wrote with --out (default: the
-            first of the package).
+        recording: One of the package by its name (default: the first).
         out: Write a page, .html, instead of showing the terminal (default: none).
     """
     from recommit.watch import recorded

@@ -1,12 +1,11 @@
-"""``recommit sweep`` and ``recommit sweep verify``: how much of a chunk to execute, and whether a card is what it
-says."""
+"""``recommit sweep``: how much of a chunk to execute."""
 
 from __future__ import annotations
 
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from recommit.horizon.sweep.options import SweepOptions, VerifyOptions
+from recommit.horizon.sweep.options import SweepOptions
 from recommit.runs.progress import Curves, Progress, clock, refuse_missing
 from recommit.storage.errors import need
 from recommit.storage.terminal_text import tell
@@ -54,19 +53,6 @@ def _track(card: dict[str, Any], out: Path, projects: dict[str, str]) -> None:
         figures = {key: row[key][0] for key in ("score", "queries", "minus_best_fixed")}
         curves.add(int(depth) if fixed else card["horizon"], figures, prefix=name if fixed else row["name"])
     curves.close()
-
-
-def verify(options: VerifyOptions, quiet: bool = False) -> None:
-    """Check every byte of a sweep's card, the programs it was made with, and a sample of its episodes, played again.
-
-    Args:
-        quiet: Print nothing while playing.
-    """
-    from recommit.horizon.sweep import verification
-
-    count = verification.verify(options, progress=_shown(quiet))
-    versions = verification.other_versions(verification.read(options))
-    tell(f"{options.card}: accepted; {count} of its episodes were played again and ended alike{versions}")
 
 
 def _shown(quiet: bool) -> Callable[[int, int, str], None]:

@@ -1,4 +1,4 @@
-"""What is swept, and what is checked again."""
+"""What is swept."""
 
 from __future__ import annotations
 
@@ -124,34 +124,3 @@ class SweepOptions:
         """Of the validation and of the test episodes."""
         first = {"validation": (self.seed + APART, self.validation), "test": (self.seed, self.episodes)}
         return {name: list(range(begin, begin + count)) for name, (begin, count) in first.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class VerifyOptions:
-    """Which card is checked, and with what.
-
-    Args:
-        card: The card.json of a sweep, or its folder.
-        policy: What makes the policy; see recommit sweep. The file is run.
-        env: What makes the environment; a Gymnasium id need not be said again.
-        lerobot: The saved policy of LeRobot, in their place.
-        env_kwargs: Arguments of the environment, as a JSON object.
-        files: The files and folders of the policy.
-        episodes: How many episodes are played again.
-        seed: Of the draw of episodes (default: a new one every time, which no maker of a card can foresee).
-    """
-
-    card: Path
-    policy: str = ""
-    env: str = ""
-    lerobot: str = ""
-    env_kwargs: str = "{}"
-    files: tuple[Path, ...] = ()
-    episodes: int = 20
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, least in {"episodes": 0, "seed": 0}.items():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, checks.integer(name, getattr(self, name), least))
-        object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))

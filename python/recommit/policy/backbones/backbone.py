@@ -149,7 +149,8 @@ def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Ba
     folder, _ = find_backbone(path, revision)
     files.refuse_links(folder, links=True)
     verified.verify(folder)
-    return resident.read(family_of(folder), folder, options)
+    backbone: Backbone = resident.read(family_of(folder), folder, options)
+    return backbone
 
 
 def family_of(folder: Path) -> Any:

@@ -6,14 +6,13 @@ policy that is still in use keeps it for itself.
 
 from __future__ import annotations
 
+import gc
 import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from recommit.policy.backbones.backbone import Backbone
 
 
 class _Kept:
@@ -38,14 +37,13 @@ def in_use() -> bool:
     return _Kept.user() is not None
 
 
-def read(kind: Any, folder: Path, options: dict[str, Any]) -> Backbone:
+def read(kind: Any, folder: Path, options: dict[str, Any]) -> Any:
     """A backbone of a class from a folder, on weights that are here already where they are the same."""
-    found: Backbone
     if not _Kept.on:
-        found = kind.from_pretrained(folder, **options)
-        return found
+        return kind.from_pretrained(folder, **options)
     files = tuple((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in sorted(folder.iterdir()))
     key = (folder.resolve(), files, sorted(map(str, options.items())))
+    gc.collect()  # a trainer goes in a circle
     if key == _Kept.key and _Kept.model is not None and not in_use() and not _split(_Kept.model):
         model = _Kept.model.unload()
         found = kind(model.requires_grad_(True).eval(), _Kept.tokenizer)
@@ -57,7 +55,7 @@ def read(kind: Any, folder: Path, options: dict[str, Any]) -> Backbone:
     return found
 
 
-def frozen(backbone: Backbone) -> None:
+def frozen(backbone: Any) -> None:
     """Note that an adapter was put into a backbone, and its weights will stay as they are."""
     if _Kept.on and _Kept.user() is backbone:
         _Kept.model = backbone.model

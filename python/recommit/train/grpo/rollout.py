@@ -83,6 +83,10 @@ class NextStarts:
             self._next = {step + 1: self._draw(step + 1)}
         return drawn.result()
 
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
     def _draw(self, step: int) -> Future[States]:
         return self._thread.submit(starts, self._spec, self._config, self._seed, step)
 

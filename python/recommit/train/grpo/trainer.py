@@ -194,6 +194,12 @@ class GrpoTrainer(Trainer):
         spec = rollout.instances_of(spec, config)
         return TrainedPuzzle(name, spec, config, actor, objective, rollout.NextStarts(spec, config, seed))
 
+    def close(self) -> None:
+        """See ``Trainer``."""
+        for puzzle in self.puzzles:
+            puzzle.starts.close()
+        super().close()
+
     def run_pass(self, work: Callable[[], T]) -> T:
         """Run ``work``, which goes through the policy, by the engine."""
         return self.engine.run(work)

@@ -12,6 +12,7 @@ pytest.importorskip("pyarrow")
 
 import recommit
 from recommit.cli.command_line import main
+from recommit.graph import files, tables
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,14 @@ def folders(init, tmp_path_factory):  # noqa: F811
     return out
 
 
-def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
-    assert main(["graph", "show", str(folders / "test")]) == 0
-    shown = capsys.readouterr().out
+def about(folder):
+    """What is said of a graph."""
+    graph = files.read(folder)
+    return tables.about(graph, files.describe(graph))
+
+
+def test_a_graph_is_built_and_scored(folders, tmp_path, capsys):
+    shown = about(folders / "test")
     assert "12 starts in" in shown
     assert "closed: yes" in shown
     assert "samples of an observation: 4" in shown
@@ -86,8 +92,8 @@ def test_levels_of_a_file_within_a_budget(init, tmp_path, capsys):  # noqa: F811
     for name, more in (("whole", []), ("part", ["--budget", "3"])):
         call = ["graph", "build", str(init), "--out", str(tmp_path / name), "--levels", str(path), *words, *more]
         assert main(call) == 0
-    assert main(["graph", "show", str(tmp_path / "part")]) == 0
-    shown = capsys.readouterr().out
+    capsys.readouterr()
+    shown = about(tmp_path / "part")
     assert "5 starts in 5 groups" in shown
     assert "for episodes of at most 3 observations" in shown
     scores = ["--rules", "fixed-2", "head", "--price-action", "0", "--price-observation", "0.02", "--json", "--quiet"]

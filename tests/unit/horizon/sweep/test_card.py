@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
 from recommit.horizon.sweep.run import content
 from recommit.results import intervals
+from recommit.storage import errors, verified
 
 
 @pytest.fixture(scope="module")
@@ -242,3 +245,48 @@ def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[s
         assert ("do not tell" in table.in_short(made)) == few
         spread = cards.difference(rows[0]["outcomes"], rows[1]["outcomes"], "success", 0.1)
         assert (spread.mean, spread.low) == pytest.approx((-0.2, -0.2 + low))
+
+
+def test_a_changed_byte_anywhere_is_refused(card: dict[str, Any], options: SweepOptions, tmp_path: Path) -> None:
+    data, other = (options.out / "card.json").read_bytes(), tmp_path / "card.json"
+    assert cards.read(options.out) == card
+    places = {data.index(b'"' + name.encode() + b'": ') + len(name) + 4 for name in card}
+    for place in [*places, *range(0, len(data), 97), len(data) - 1]:
+        for value in {data[place] ^ 1, ord(" ")} - {data[place]}:
+            other.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
+            with pytest.raises(ValueError, match=r"card"):
+                cards.read(other)
+    other.write_bytes(data + b"\n")
+    with pytest.raises(errors.Damaged, match="its digest does not fit"):
+        cards.read(tmp_path)
+
+
+OUTCOMES = ("rows", 0, "outcomes")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "what"),
+    [
+        ((*OUTCOMES, "queries", 0), -3000, "1 <= queries <= ticks"),
+        ((*OUTCOMES, "ticks", 0), 10**9, "<= ticks <= 10000"),
+        ((*OUTCOMES, "success", 0), 2, "success.0: expected"),
+        ((*OUTCOMES, "total", 0), 10**400, "total.0: expected a finite number"),
+        (("versions", "numpy"), "\x1b[2J", "versions: expected names and versions"),
+        (("summary", 0, "score", 0), 0.123, "summary: expected what follows"),
+        (("best_fixed",), "fixed-9", "best_fixed: expected what follows"),
+        (("rows", -1, "rule", "tolerance"), 9.0, "rows: expected what follows"),
+        (("seeds", "test"), [0, 1, 2], "rows, fixed-1: expected an episode for each seed"),
+    ],
+)
+def test_what_does_not_follow_is_refused_under_a_digest_that_fits(
+    path: tuple[Any, ...], value: Any, what: str, options: SweepOptions, tmp_path: Path
+) -> None:
+    other = json.loads((options.out / "card.json").read_text())
+    *above, last = path
+    place = other
+    for each in above:
+        place = place[each]
+    place[last] = value
+    (tmp_path / "card.json").write_text(cards.text({**other, "digest": verified.digest(other, "digest")}))
+    with pytest.raises(errors.Damaged, match=re.escape(what)):
+        cards.read(tmp_path)
