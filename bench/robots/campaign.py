@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import json
 import time
 from collections.abc import Callable
@@ -110,13 +109,6 @@ def text(value: Any) -> bytes:
     return (json.dumps(value) + "\n").encode()
 
 
-def arrays(**values: Any) -> bytes:
-    """Arrays in one file."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **values)
-    return buffer.getvalue()
-
-
 @dataclass
 class Bench:
     """The pieces of one job, in order."""
@@ -135,11 +127,7 @@ class Bench:
         for number in range(self.plan.rounds):
             self.branches(number, base)
             self.head(number, base)
-        for row, rule in self.rows(chosen).items():
-            piece(
-                self.folder / f"test-{row}.json",
-                lambda rule=rule: text({"episodes": self.play(rule, self.numbers("test", self.plan.test))}),
-            )
+        self.test(self.rows(chosen))
         if self.job.condition in EXACT:
             self.visited(chosen, base)
         self.oracles(base)
@@ -151,6 +139,12 @@ class Bench:
     def play(self, rule: Any, numbers: Any) -> Any:
         """Success, queries, actions and ticks of every episode."""
         return rules.play(self.arm, self.policy, rule, numbers).tolist()
+
+    def test(self, rows: dict[str, Any]) -> None:
+        """Test episodes of each row."""
+        numbers = self.numbers("test", self.plan.test)
+        for row, rule in rows.items():
+            piece(self.folder / f"test-{row}.json", lambda rule=rule: text({"episodes": self.play(rule, numbers)}))
 
     def validate(self, rule: Any) -> float:
         """The mean utility on validation episodes."""
@@ -200,7 +194,7 @@ class Bench:
             episodes = self.numbers("branches", 10_000)[first + begin : first + min(begin + PIECE, self.plan.branched)]
             piece(
                 self.folder / f"branches-{number}-{begin // PIECE}.npz",
-                lambda episodes=episodes: arrays(**self.branched(self.behaviour(number), episodes, base)),
+                lambda episodes=episodes: policies.arrays(**self.branched(self.behaviour(number), episodes, base)),
             )
 
     def branched(self, behave: Any, episodes: Any, base: int, others: Any = ()) -> dict[str, Any]:
@@ -231,9 +225,8 @@ class Bench:
             parts = []
             for path in sorted(self.folder.glob("branches-*.npz")):
                 if int(path.stem.split("-")[1]) <= number:
-                    with np.load(path, allow_pickle=False) as kept:
-                        parts.append({name: kept[name] for name in ("rows", "success", "queries")})
-            data = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+                    parts.append(policies.loaded(path))
+            data = {name: np.concatenate([part[name] for part in parts]) for name in ("rows", "success", "queries")}
             return heads.learn(**data, base=base, seed=number, steps=self.plan.head_steps).bytes()
 
         path = self.folder / f"head-{number}.npz"
@@ -260,7 +253,7 @@ class Bench:
         def make() -> bytes:
             columns = self.branched(behave, episodes, base, rows.values())
             kept = {name: columns[name] for name in ("episode", "chosen", "success", "queries")}
-            return arrays(**kept, names=np.array(list(rows)))
+            return policies.arrays(**kept, names=np.array(list(rows)))
 
         piece(self.folder / "visited.npz", make)
 

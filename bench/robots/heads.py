@@ -7,12 +7,11 @@ world model was off since the last observation. A depth is preferred to the base
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench.robots.policies import MEMBERS, SEEN, Nets, Policy, fit
+from bench.robots.policies import MEMBERS, SEEN, Learned, Nets, Policy, fit, spread
 from bench.robots.tasks import DEPTHS, PRICE, TICKS, Arm, H
 
 from recommit import horizon
@@ -69,17 +68,15 @@ def since(arm: Arm, policy: Policy, plans: horizon.Plans) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Head:
+class Head(Learned):
     """Networks of advantages over the base depth, and how sure they have to be."""
 
-    mean: Floats
-    scale: Floats
     nets: Nets
     base: int
 
     def advantages(self, rows: Floats) -> Floats:
         """[members, N, depths]"""
-        inputs = np.clip((rows - self.mean) / self.scale, -5, 5).astype(np.float32)
+        inputs = self.inputs(rows)
         return self.nets(np.broadcast_to(inputs, (MEMBERS, *inputs.shape)))
 
     def depths(self, rows: Floats, doubt: float) -> NDArray[np.int64]:
@@ -90,19 +87,6 @@ class Head:
         lower[:, DEPTHS.index(self.base)] = 0.0
         return np.array(DEPTHS)[lower.argmax(axis=1)]
 
-    def bytes(self) -> bytes:
-        """To be kept."""
-        buffer = io.BytesIO()
-        np.savez(buffer, mean=self.mean, scale=self.scale, base=self.base, **self.nets.arrays("nets"))
-        return buffer.getvalue()
-
-    @classmethod
-    def read(cls, path: Any) -> Head:
-        """From a file."""
-        with np.load(path, allow_pickle=False) as kept:
-            arrays = dict(kept)
-        return cls(arrays["mean"], arrays["scale"], Nets.kept(arrays, "nets"), int(arrays["base"]))
-
 
 def learn(rows: Floats, success: Any, queries: Any, base: int, seed: int, steps: int) -> Head:
     """Regress success less the price of the queries, less that of the base depth, [N, depths]."""
@@ -110,11 +94,9 @@ def learn(rows: Floats, success: Any, queries: Any, base: int, seed: int, steps:
 
     values = success - PRICE * queries
     wanted = torch.from_numpy((values - values[:, [DEPTHS.index(base)]]).astype(np.float32))
-    mean, scale = rows.mean(axis=0), rows.std(axis=0)
-    head = Head(mean, np.where(scale < 1e-4, 1.0, scale).astype(np.float32), Nets([]), base)
-    inputs = np.clip((rows - mean) / head.scale, -5, 5).astype(np.float32)
+    head = Head(*spread(rows), Nets([]), base)
     loss = lambda out, picked: (out - wanted[picked]).square().mean()
-    return Head(mean, head.scale, fit(inputs, loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05), base)
+    return replace(head, nets=fit(head.inputs(rows), loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 docs/robots.md, and their frontiers into docs/assets.
 
     python -m bench.robots.page robots        # from the folder of bench.robots.campaign
+    python -m bench.robots.page --learners DIR --flow DIR    # from those of bench.robots.learners and flow
     python -m bench.robots.page               # the tables again, from what is kept
     python -m bench.robots.page --check       # writes nothing; exits with 1 if a table is not that of its figures
 
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench.pages import blocks
-from bench.robots.records import Played, keep, kinds, last_number, utility
+from bench.robots.flow import DELAYS, METHODS
+from bench.robots.records import Played, keep, keep_learners, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
 from recommit.report import plotting
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
+LEARNERS, FLOW = KEPT / "learners", KEPT / "flow.json"
 ASSETS, CSV = PAGE.parent / "assets", PAGE.parent / "results"
+WORDS = {"dehp": "DEHP", "q": "Q head"}
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
 #: Room below this is called none.
@@ -137,6 +141,39 @@ def paid(row: dict[str, Any]) -> str:
 def between(interval: dict[str, Any] | None, digits: int = 3, scale: float = 1.0, *, sign: bool = True) -> str:
     """A mean and its interval."""
     return "" if interval is None else spread(Interval.of(interval), digits, scale, sign=sign)
+
+
+def learners(_: Figures, condition: str) -> Grid:
+    """Heads that learn from episodes alone, and the campaign's head on the same episodes, of policies of one recipe. A
+    learner that was no better than the constant on validation episodes keeps to it."""
+    by_task: dict[str, dict[str, list[Floats]]] = {}
+    for path in sorted(LEARNERS.glob(f"*-{condition}.json")):
+        played, other = Played.read(path), Played.read(KEPT / path.name)
+        keeps = {name: played.values[name] <= played.values[played.constant] for name in WORDS}
+        rows = {WORDS[name]: played.rows[played.constant if keeps[name] else name] for name in WORDS}
+        rows |= {"best constant": played.rows[played.constant], "head": other.rows[other.head]}
+        for name, each in (rows | {"its constant": other.rows[other.constant]}).items():
+            by_task.setdefault(played.task, {}).setdefault(name, []).append(each)
+    own, lines = ("best constant", *WORDS.values(), "head"), []
+    pairs = [*((name, "best constant") for name in WORDS.values()), ("head", "its constant")]
+    pairs += [("head", name) for name in WORDS.values()]
+    for task, parts in by_task.items():
+        worth = {name: utility(np.concatenate(each)) for name, each in parts.items()}
+        apart = (between(intervals.mean(worth[one] - worth[other]).values()) for one, other in pairs)
+        lines.append([f"{task} ({len(parts['head'])})", *(paid(summary(parts[name])) for name in own), *apart])
+    return Grid.of(["task (policies)", *own, *(f"{one} - {other}" for one, other in pairs)], lines)
+
+
+def flow(_: Figures, __: str) -> Grid:
+    """Success of what corrects delay, and how far it is from the plain switch."""
+    kept, lines = json.loads(FLOW.read_text()) if FLOW.exists() else {}, []
+    for delay in DELAYS:
+        if all(f"{name}-{delay}" in kept for name in METHODS):
+            solved = {name: np.array(kept[f"{name}-{delay}"], np.float64)[0] for name in METHODS}
+            lines.append([f"{delay}", *(f"{100 * each.mean():.0f}" for each in solved.values())])
+            apart = (intervals.difference(solved[name], solved[METHODS[0]]) for name in METHODS[1:])
+            lines[-1] += [between(each.values(), 0, 100.0) for each in apart]
+    return Grid.of(["delay, ticks", *METHODS, *(f"{name} - {METHODS[0]}, points" for name in METHODS[1:])], lines)
 
 
 def constants(figures: Figures, condition: str) -> Grid:
@@ -328,6 +365,8 @@ TABLES: dict[str, Callable[[Figures, str], str | Grid]] = {
     "utilities": utilities,
     "states": states,
     "bumps": bumps,
+    "learners": learners,
+    "flow": flow,
 }
 
 
@@ -399,9 +438,16 @@ def frontiers(tasks: dict[str, Any]) -> Figure:
 def main() -> int:
     parser = blocks.parser(__doc__)
     parser.add_argument("out", type=Path, nargs="?", help="the folder of a campaign")
+    parser.add_argument("--learners", type=Path, help="the folder of bench.robots.learners")
+    parser.add_argument("--flow", type=Path, help="the folder of bench.robots.flow")
     options = parser.parse_args()
     if options.out:
         keep(options.out, KEPT)
+    if options.learners:
+        keep_learners(options.learners, LEARNERS)
+    if options.flow:
+        rows = {path.stem: np.array(json.loads(path.read_text())).T for path in sorted(options.flow.glob("*-*.json"))}
+        FLOW.write_text("{" + ",\n".join(f'"{name}": {each.tolist()}' for name, each in rows.items()) + "}\n")
     figures = collect(KEPT)
     for name, tasks in figures["conditions"].items() if not options.check else ():
         if tasks:

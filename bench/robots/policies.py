@@ -4,9 +4,9 @@ will be observed after so many of them. Kept and run in numpy."""
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from bench.robots.tasks import DEPTHS, Arm, H, starts
@@ -54,6 +54,46 @@ class Nets:
         return cls([(arrays[f"{name}-{i}-w"], arrays[f"{name}-{i}-b"]) for i in range(count)])
 
 
+def arrays(**values: Any) -> bytes:
+    """Arrays in one file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **values)
+    return buffer.getvalue()
+
+
+def loaded(path: Any) -> dict[str, Any]:
+    """The arrays of a file."""
+    with np.load(path, allow_pickle=False) as kept:
+        return dict(kept)
+
+
+def network(sizes: tuple[int, ...], generator: Any, members: int = 1) -> list[tuple[Any, Any]]:
+    """Weights and biases in torch, as ``Nets`` has them."""
+    import torch
+
+    layers = []
+    for wide, narrow in pairwise(sizes):
+        scale = (2.0 / wide) ** 0.5
+        weight = torch.randn(members, wide, narrow, generator=generator) * scale
+        layers.append((weight.requires_grad_(), torch.zeros(members, 1, narrow, requires_grad=True)))
+    return layers
+
+
+def through(layers: list[tuple[Any, Any]], rows: Any) -> Any:
+    """[members, N, in] -> [members, N, out] in torch."""
+    import torch
+
+    for number, (weight, bias) in enumerate(layers):
+        rows = torch.baddbmm(bias, rows, weight)
+        rows = rows if number + 1 == len(layers) else rows.relu()
+    return rows
+
+
+def detached(layers: list[tuple[Any, Any]]) -> Nets:
+    """In numpy."""
+    return Nets([tuple(each.detach().numpy().copy() for each in pair) for pair in layers])
+
+
 def fit(
     inputs: Floats,
     loss: Any,
@@ -71,40 +111,57 @@ def fit(
 
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(seed)
-    sizes = (inputs.shape[1], width, width, outputs)
-    layers = []
-    for wide, narrow in pairwise(sizes):
-        scale = (2.0 / wide) ** 0.5
-        weight = torch.randn(members, wide, narrow, generator=generator) * scale
-        layers.append((weight.requires_grad_(), torch.zeros(members, 1, narrow, requires_grad=True)))
+    layers = network((inputs.shape[1], width, width, outputs), generator, members)
     optimiser = torch.optim.AdamW([each for pair in layers for each in pair], lr=rate, weight_decay=decay)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     data = torch.from_numpy(inputs)
     for _ in range(steps):
         rows = torch.randint(len(data), (members, 256), generator=generator)
-        out = data[rows]
-        for number, (weight, bias) in enumerate(layers):
-            out = torch.baddbmm(bias, out, weight)
-            out = out if number + 1 == len(layers) else out.relu()
+        out = through(layers, data[rows])
         optimiser.zero_grad()
         loss(out, rows).backward()
         optimiser.step()
         schedule.step()
-    return Nets([tuple(each.detach().numpy() for each in pair) for pair in layers])
+    return detached(layers)
 
 
 @dataclass(frozen=True, eq=False)
-class Policy:
-    """Plans of an observation, and what is expected after some of them."""
+class Learned:
+    """Networks that read rows by their means and deviations; what is kept of them are their fields."""
 
     mean: Floats
     scale: Floats
+
+    def inputs(self, rows: Any) -> Floats:
+        """[N, columns] as the networks read them."""
+        return np.clip((np.atleast_2d(rows) - self.mean) / self.scale, -5, 5).astype(np.float32)
+
+    def bytes(self) -> bytes:
+        """To be kept."""
+        every: dict[str, Any] = {}
+        for name, each in vars(self).items():
+            every |= each.arrays(name) if isinstance(each, Nets) else {name: each}
+        return arrays(**every)
+
+    @classmethod
+    def read(cls, path: Any) -> Self:
+        """From a file."""
+        kept = loaded(path)
+        return cls(**{each.name: kept.get(each.name, Nets.kept(kept, each.name)) for each in fields(cls)})
+
+
+def spread(rows: Any) -> tuple[Floats, Floats]:
+    """Means and standard deviations of columns; 1 for those that hardly vary."""
+    scale = rows.std(axis=0)
+    return rows.mean(axis=0).astype(np.float32), np.where(scale < 1e-4, 1.0, scale).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Policy(Learned):
+    """Plans of an observation, and what is expected after some of them."""
+
     actors: Nets
     world: Nets
-
-    def inputs(self, observations: Any) -> Floats:
-        """[N, 39] as the networks read them."""
-        return np.clip((np.atleast_2d(observations) - self.mean) / self.scale, -5, 5).astype(np.float32)
 
     def __call__(self, observation: Any) -> horizon.Plans:
         """The mean of the members, and each of them as a sample."""
@@ -118,19 +175,6 @@ class Policy:
         """[N, 18] what will be seen after the first ``depths`` [N] actions of the plans [N, H, 4]."""
         change = self.world(imagined(self.inputs(observations), plans, depths)[None])[0]
         return np.atleast_2d(observations)[:, :SEEN] + change * self.scale[:SEEN]
-
-    def bytes(self) -> bytes:
-        """To be kept."""
-        buffer = io.BytesIO()
-        np.savez(buffer, mean=self.mean, scale=self.scale, **self.actors.arrays("actors"), **self.world.arrays("world"))
-        return buffer.getvalue()
-
-    @classmethod
-    def read(cls, path: Any) -> Policy:
-        """From a file."""
-        with np.load(path, allow_pickle=False) as kept:
-            arrays = dict(kept)
-        return cls(arrays["mean"], arrays["scale"], Nets.kept(arrays, "actors"), Nets.kept(arrays, "world"))
 
 
 def imagined(inputs: Floats, plans: Floats, depths: Any) -> Floats:
@@ -174,8 +218,7 @@ def train(task: str, seed: int, count: int, steps: int, ticks: int) -> Policy:
     places = [(i, t) for i, (seen, _) in enumerate(shown) for t in range(len(seen) - H)]
     observed = np.array([shown[i][0][t] for i, t in places])
     chunks = np.array([shown[i][1][t : t + H] for i, t in places])
-    mean, scale = observed.mean(axis=0), observed.std(axis=0)
-    policy = Policy(mean.astype(np.float32), np.where(scale < 1e-4, 1.0, scale).astype(np.float32), Nets([]), Nets([]))
+    policy = Policy(*spread(observed), Nets([]), Nets([]))
     wanted = torch.from_numpy(chunks.reshape(len(chunks), -1))
     inputs = policy.inputs(observed)
     actors = fit(inputs, lambda out, rows: (out - wanted[rows]).square().mean(), 4 * H, seed, steps)

@@ -143,6 +143,18 @@ def keep(out: Path, kept: Path) -> None:
                     Played.of(folder).keep(kept)
 
 
+def keep_learners(out: Path, kept: Path) -> None:
+    """Add the finished jobs of bench.robots.learners; what they have no figures of is empty."""
+    files.make_folders(files.Files(), kept.absolute())
+    code = json.loads((out / "code.json").read_text())["code"]
+    for path in sorted(out.glob("*/*/*/validation.json")):
+        folder, values = path.parent, json.loads(path.read_text())
+        rows = {each.stem[5:]: episodes(each)[:, :2] for each in sorted(folder.glob("test-*.json"))}
+        depth = max(last_number(name) for name in rows)
+        where = (folder.parents[1].name, int(folder.parent.name), folder.name)
+        Played(*where, depth, values, rows, {}, {}, {}, code).keep(kept)
+
+
 def last_number(name: str) -> int:
     """That a name ends with, or 0."""
     last = re.split("[- ]", name)[-1]

@@ -64,14 +64,14 @@ class Confidence(ThresholdRule):
 
 @dataclass(frozen=True)
 class EntropyJump(Rule):
-    """Up to the largest rise of the mean entropy: AAC, adaptive action chunking (arXiv 2604.04161), as summarised.
+    """Up to the largest rise of the mean entropy: AAC, adaptive action chunking (arXiv 2604.04161, from its code).
 
     With H_i the entropy of action i and M(h) = (H_1 + ... + H_h) / h, the depth is the h in ``least``..H-1 with the
-    largest M(h+1) - M(h). The source draws samples and takes their entropy, of a histogram or of a normal law; here
-    that is one of three ways to come by H_i (see ``Plans``), and the normal law has no correlations.
+    largest M(h+1) - M(h), the first of equals. There H_i is of samples: of normal laws of position and of rotation, and
+    of the gripper's two states. Here that is one of three ways to come by H_i (see ``Plans``), without correlations.
 
-    Ours: where the mean rises nowhere the whole plan is committed (the formula alone never commits to H), and of equal
-    rises the first counts.
+    Ours: where the mean rises nowhere the whole plan is committed (there up to the least fall), and ``least`` narrows
+    the choice (there 1 becomes 2). The source's least movement of a commitment, in a robot's units, is left out.
     """
 
     least: int = 1
@@ -141,13 +141,13 @@ class Disagreement(ThresholdRule):
 
 @dataclass(frozen=True)
 class Agreement(ThresholdRule):
-    """The longest prefix that enough samples share: A3 (arXiv 2605.11567), as summarised.
+    """The longest prefix that enough samples share, after A3 (arXiv 2605.11567, whose authors' code was read).
 
     With c_h the share of samples whose first h actions are those of the plan, h = max{h : c_h >= threshold}. Vectors
     are the same where no coordinate differs by more than ``tolerance``.
-
-    The source scores consensus along trajectories and asks the policy again in the order of consensus; a share of equal
-    prefixes and the tolerance are ours, and a greedy plan needs no such question.
+    The source takes the sample of most consensus, by its summed actions under a normal law, asks the policy for each of
+    them again, given those before and given those of more consensus, and keeps the prefix that comes again within a
+    tolerance. A rule cannot ask; the share of equal prefixes is ours.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("samples",)

@@ -12,9 +12,12 @@ from tests.unit.adapters import peers
 
 
 def campaign(out: Path) -> None:
-    words = ["-W", "ignore", "-m", "bench.robots.campaign", "--out", str(out), "--quick"]
+    run("-m", "bench.robots.campaign", "--out", str(out), "--quick")
+
+
+def run(*words: str) -> None:
     done = subprocess.run(
-        [peers.interpreter("metaworld"), *words],
+        [peers.interpreter("metaworld"), "-W", "ignore", *words],
         check=False,
         capture_output=True,
         text=True,
@@ -49,3 +52,24 @@ def test_what_is_missing_is_made_again_alike(tmp_path):
     assert {len(figures["conditions"][name]) for name in page.CONDITIONS} == {1}
     assert "push" in page.verdict(figures, "still")
     assert len(page.frontiers(figures["conditions"]["still"]).axes) == 2
+
+
+LITTLE = """
+from bench.robots import campaign, flow, learners
+learners.EPISODES, learners.BATCH, learners.STEPS, learners.SETTINGS = 8, 4, 20, campaign.QUICK
+flow.TASK, flow.SHOWN, flow.STEPS, flow.EPISODES, flow.DELAYS = "push", 12, 80, 2, (4,)
+learners.main()
+flow.main()
+"""
+
+
+@pytest.mark.nightly
+def test_learners_and_the_flow_policy_in_little(tmp_path):
+    out, kept = tmp_path / "out", tmp_path / "kept"
+    run("-c", LITTLE, "--out", str(out))
+    page = importlib.import_module("bench.robots.page")
+    page.keep_learners(out, kept)
+    assert sorted(path.stem for path in kept.iterdir()) == ["push-0-latency", "push-0-still"]
+    played = page.Played.read(kept / "push-0-still.json")
+    assert set(played.rows) == {played.constant, *page.WORDS}
+    assert {path.stem for path in out.glob("*-*.json")} == {f"{name}-4" for name in page.METHODS}
