@@ -1,4 +1,4 @@
-// The numbers of tests/verify/signature.py without Python, so that any compiler for any machine can be
+// The numbers of python/recommit/puzzles/signature.py without Python, so that any compiler for any machine can be
 // checked:
 //   c++ -std=c++20 -Icpp bench/signature.cpp $(find cpp/core cpp/sliding cpp/sokoban -name "*.cpp") -pthread
 #include <bit>

@@ -173,5 +173,5 @@ CHECKERS: dict[str, Callable[[list[str]], None]] = {
     "pip": check_pip,
     **dict.fromkeys(("deepspeed", "torchrun", "srun", "sbatch"), check_launcher),
     **dict.fromkeys(("cmake", "ctest"), check_cmake),
-    **dict.fromkeys(("git", "mkdocs", "ray", "export", "pytest", "lerobot-eval"), lambda _: None),
+    **dict.fromkeys(("git", "mkdocs", "ray", "export", "pytest", "lerobot-eval", "lerobot-train"), lambda _: None),
 }

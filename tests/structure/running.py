@@ -45,7 +45,7 @@ NOT_RUN = {
     ),
     r"^recommit zero-shot .*--data OUT/": "needs the data and runs of preset paper",
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
-    r"^recommit sweep .*--lerobot |^lerobot-eval ": "needs LeRobot; tests/unit/adapters/lerobot_plugin.py, nightly",
+    r"^recommit sweep .*--lerobot |^lerobot-|metaworld_positions.py": "needs LeRobot; tests/unit/adapters, nightly",
     r"^recommit (play|watch)\b": "plays until a key ends it; tests/unit/cli/verbs/test_watch.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",

@@ -213,10 +213,13 @@ def _configs(path: str, env: dict[str, Any]) -> tuple[Any, Any]:
     """Of a saved policy, and of an environment."""
     import draccus
     from lerobot.configs import PreTrainedConfig
+    from lerobot.configs.parser import load_plugin
     from lerobot.envs.configs import EnvConfig
     from lerobot.utils.import_utils import register_third_party_plugins
 
     register_third_party_plugins()
+    if package := env.pop("discover_packages_path", ""):
+        load_plugin(package)
     if (kind := env.get("type")) not in EnvConfig.get_known_choices():
         raise ValueError(f"env: expected --env.type=NAME, as lerobot-eval takes it, got {kind}")
     words = [f"--{name}={value}" for name, value in env.items() if name != "type"]

@@ -27,7 +27,7 @@ class PuzzleVecEnv(VecEnv):
 
     Stable-Baselines3 wants a dict per slot and step. Slots that go on share one empty dict; those that end have
     ``terminal_observation``, ``TimeLimit.truncated`` and ``episode`` (return and length), so that no ``VecMonitor`` is
-    needed. There are no single environments inside: ``env_method`` is refused.
+    needed. There are no single environments inside: ``env_method`` knows ``action_masks`` alone.
     """
 
     def __init__(self, envs: PuzzleVectorEnv | VectorCommit, seed: int = 0) -> None:
@@ -99,7 +99,9 @@ class PuzzleVecEnv(VecEnv):
         raise AttributeError(f"{attr_name}: expected an attribute of single environments, got slots that share all")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:  # noqa: ARG002
-        """Refused, for the same reason."""
+        """``action_masks``, which MaskablePPO asks for; any other is refused, for the same reason."""
+        if method_name == "action_masks" and isinstance(self.envs, PuzzleVectorEnv):
+            return [*self.envs.action_masks()]
         raise AttributeError(f"{method_name}: expected a method of single environments, got slots that share all")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002

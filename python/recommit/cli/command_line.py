@@ -36,33 +36,46 @@ DATA, FIGURES = ("cli,data", ("pyarrow",)), ("cli,report", ("matplotlib", "pyarr
 SWEEP = ("cli,envs,report", ("matplotlib",))
 #: What reads policies, whose backbone no file may name.
 READER, PLAYER = (*POLICY, True), ("train", (), True)
-#: What there is to call, by one word or two.
-VERBS = {
-    "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
-    "levels check": Verb(levels.check, "levels.txt", ("file",)),
-    "solve": Verb(levels.solve, "levels.txt", ("file",)),
-    "play": Verb(play, "--agent sliding-3x3", ("file",), *READER),
-    "watch": Verb(watch, "", ("recording",)),
-    "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
-    "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
-    "data show": Verb(data.show, "data", ("folder",), *DATA),
-    "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
-    "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
-    "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *READER),
-    "train world-model": Verb(stages.world_model, "run --out world-model", ("run",), *READER),
-    "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *READER),
-    "graph build": Verb(graph.build, "run --out graph", ("run",), *READER),
-    "graph score": Verb(graph.score, "graph --budget 4", ("graph",), *DATA),
-    "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *READER),
-    "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *READER),
-    "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
-    "report": Verb(stages.report, "eval --out report.html", ("eval",), *FIGURES),
-    "reproduce": Verb(stages.reproduce, "--preset demo --out demo", (), *POLICY),
-    "policies": Verb(policies, ""),
-    "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), *PLAYER),
-    "bench": Verb(bench, ""),
-    "doctor": Verb(doctor, ""),
+#: What there is to call, by one word or two, as the help lists it.
+GROUPS = {
+    "try": {
+        "watch": Verb(watch, "", ("recording",)),
+        "play": Verb(play, "--agent sliding-3x3", ("file",), *READER),
+        "policies": Verb(policies, ""),
+        "doctor": Verb(doctor, ""),
+        "bench": Verb(bench, "--signature"),
+    },
+    "levels": {
+        "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
+        "levels check": Verb(levels.check, "levels.txt", ("file",)),
+        "solve": Verb(levels.solve, "levels.txt", ("file",)),
+    },
+    "data": {
+        "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
+        "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
+        "data show": Verb(data.show, "data", ("folder",), *DATA),
+    },
+    "train": {
+        "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
+        "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *READER),
+        "train world-model": Verb(stages.world_model, "run --out world-model", ("run",), *READER),
+        "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *READER),
+        "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *READER),
+        "reproduce": Verb(stages.reproduce, "--preset demo --out demo", (), *POLICY),
+    },
+    "measure": {
+        "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *READER),
+        "report": Verb(stages.report, "eval --out report.html", ("eval",), *FIGURES),
+        "graph build": Verb(graph.build, "run --out graph", ("run",), *READER),
+        "graph score": Verb(graph.score, "graph --budget 4", ("graph",), *DATA),
+        "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), *PLAYER),
+        "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
+    },
+    "chunk policies": {
+        "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
+    },
 }
+VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,10 +150,12 @@ def _group(words: list[str]) -> list[str]:
 
 def _list(first: str) -> str:
     """One line for each verb; those that begin with the word ``first`` if there is one."""
-    listed = _group([first]) if first else list(VERBS)
+    listed = {"": _group([first])} if first else GROUPS
     head = f"{first} VERB" if first else "VERB"
     lines = [f"usage: recommit {head} [options]; recommit {head} --help says more", ""]
-    lines += [f"  {verb:<18}{VERBS[verb].about.split(chr(10))[0]}" for verb in listed]
+    for group, verbs in listed.items():
+        lines += [f"{group}:"] if group else []
+        lines += [f"  {verb:<18}{VERBS[verb].about.split(chr(10))[0]}" for verb in verbs]
     lines += [] if first else [f"  {'--version, -V':<18}Print the version."]
     return "\n".join(lines)
 

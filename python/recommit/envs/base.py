@@ -51,7 +51,7 @@ class EnvOptions:
     levels: Source | None = None
     """Starts from a file or an array, instead of generated ones."""
     observation: str = "grid"
-    """``"grid"`` (cell codes) or ``"rgb"``."""
+    """``"grid"`` (cell codes), ``"onehot"`` (a plane of 0 and 1 per code, planes first) or ``"rgb"``."""
     cell: int = 28
     """Pixels per cell of ``"rgb"`` observations and of ``render()``."""
     max_steps: int = 200
@@ -177,16 +177,18 @@ class Episodes:
         self.task, core = self._bank.task, self._bank.core
         if options.render_mode is not None:
             checks.choice("render_mode", options.render_mode, RENDER_MODES)
-        checks.choice("observation", options.observation, ("grid", "rgb"))
+        checks.choice("observation", options.observation, ("grid", "onehot", "rgb"))
         self._look: dict[str, Any] = style(options.cell, THEMES[0], crop=False)
-        self.render_mode, self.shows_pictures = options.render_mode, options.observation == "rgb"
+        self.render_mode, self.observation = options.render_mode, options.observation
         self.max_steps = checks.integer("max_steps", options.max_steps, 1, MAX_STEPS)
         self._info_distance = options.info_distance
         self._seeded = False
         self._slots, self.threads, self.autoreset_mode = slots, threads, autoreset
         self._start(None)
-        if not self.shows_pictures:
+        if self.observation == "grid":
             return spaces.Box(0, self.task.highest, core.shape, np.uint8)
+        if self.observation == "onehot":
+            return spaces.Box(0, 1, (self.task.highest + 1, *core.shape), np.uint8)
         rows, cols = core.shape
         return spaces.Box(0, 255, (rows * options.cell, cols * options.cell, 3), np.uint8)
 
@@ -248,6 +250,14 @@ class Episodes:
         last = len(self._bank) - 1
         levels = [checks.integer("level", each, 0, last) for each in np.broadcast_to(numbers, (slots,))]
         return np.stack([self._bank.state(each) for each in levels])
+
+    def shown(self, states: Bytes) -> Bytes:
+        """States as they are observed."""
+        if self.observation == "onehot":
+            planes = np.arange(self.task.highest + 1, dtype=np.uint8)[:, None, None]
+            seen: Bytes = (states[:, None] == planes).astype(np.uint8)
+            return seen
+        return self._frames(states) if self.observation == "rgb" else states
 
     def _frames(self, states: Bytes) -> Bytes:
         return self.task.render(states, **self._look, threads=self.threads)

@@ -146,8 +146,8 @@ class VectorCommit(Batched):
     def __init__(self, envs: PuzzleVectorEnv, depths: Sequence[int] = (1, 2, 4, 8), budget: int = 15) -> None:
         if not isinstance(envs, PuzzleVectorEnv):
             raise TypeError(f"envs: expected a vector of our puzzles, got {type(envs).__name__}")
-        if envs.shows_pictures or envs.autoreset_mode is AutoresetMode.NEXT_STEP:
-            got = "pictures" if envs.shows_pictures else "NEXT_STEP"
+        if envs.observation != "grid" or envs.autoreset_mode is AutoresetMode.NEXT_STEP:
+            got = "NEXT_STEP" if envs.observation == "grid" else envs.observation
             raise ValueError(f"envs: expected grids, and SAME_STEP or DISABLED resets, got {got}")
         self.depths = checked_depths(depths)
         self.budget = checks.integer("budget", budget, 1, 2**31 - 1)

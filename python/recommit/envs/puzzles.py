@@ -83,8 +83,13 @@ class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
     def close(self) -> None:
         self._episodes = None
 
+    def action_masks(self) -> Bools:
+        """bool[4]: the actions that would change the state, as MaskablePPO asks for them."""
+        masks: Bools = self._open(running=True).describe()[0][0]
+        return masks
+
     def _observe(self, state: Bytes) -> Bytes:
-        return self._frames(state[None])[0] if self.shows_pictures else state
+        return state if self.observation == "grid" else self.shown(state[None])[0]
 
     def _info(self, state: Bytes, mask: Any, solved: bool) -> Info:
         info: Info = {"action_mask": mask, "solved": solved}
@@ -161,16 +166,17 @@ class PuzzleVectorEnv(Episodes, Batched):
             actions = np.asarray(actions)
         try:
             grids, rewards, terminated, truncated, masks = episodes.step(
-                actions, grids=self._copy and not self.shows_pictures, masks=self._action_mask
+                actions, grids=self._copy and self.observation == "grid", masks=self._action_mask
             )
         except _core.EpisodeOver as error:
             raise ResetNeeded(str(error)) from None
         finals = episodes.finals() if self.autoreset_mode is AutoresetMode.SAME_STEP else None
         return self._observe() if grids is None else grids, rewards, terminated, truncated, masks, finals
 
-    def shown(self, states: Bytes) -> Bytes:
-        """States as they are observed."""
-        return self._frames(states) if self.shows_pictures else states
+    def action_masks(self) -> Bools:
+        """bool[num_envs, 4]: the actions that would change each state."""
+        masks: Bools = self._open(running=True).describe()[0]
+        return masks
 
     def render(self) -> tuple[Any, ...] | None:
         """One frame, or one text, per slot."""
@@ -208,10 +214,10 @@ class PuzzleVectorEnv(Episodes, Batched):
             raise ResetNeeded("reset_mask: expected a reset of all slots first, got none")
 
     def _observe(self) -> Bytes:
-        if not self.shows_pictures:
+        if self.observation == "grid":
             return self._open().grids() if self._copy else self._live
-        if self._copy:
-            return self._frames(self._live)
+        if self._copy or self.observation == "onehot":
+            return self.shown(self._live)
         if self._drawn is None:
             self._drawn = self.task.frames(self._live, **self._look, threads=self.threads)
         else:

@@ -309,7 +309,7 @@ def build(
     if (length := policy.config.plan_length) != PLAN:
         raise ValueError(
             f"policy: expected plans of {PLAN} actions, as a graph in files has, got {length}; recommit train grpo and "
-            "evaluate (its oracle-dp and --regret too) go through graphs of longer plans in memory"
+            "evaluate (its oracle-dp too) go through graphs of longer plans in memory"
         )
     if not 0 <= samples <= MOST_SAMPLES:
         raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")

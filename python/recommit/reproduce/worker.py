@@ -74,4 +74,3 @@ def _cleared() -> bool:
     from recommit.policy.backbones import resident
 
     return not resident.in_use()
-

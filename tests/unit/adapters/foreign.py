@@ -36,7 +36,9 @@ _LEROBOT = (
     "lerobot==0.6.1 gym-pusht==0.1.8 torchvision==0.28.0 einops==0.8.2 draccus==0.11.6 mergedeep==1.3.4 "
     "pyyaml-include==1.4.1 typing_inspect==0.9.0 mypy_extensions==1.1.0 termcolor==3.3.0 jsonlines==4.0.0 "
     "deepdiff==8.6.2 orderly-set==5.5.0 opencv-python-headless==4.12.0.88 imageio==2.38.1 pyserial==3.5 av==15.1.0 "
-    "diffusers==0.39.0 pymunk==6.11.1 cffi==2.1.1 pygame==2.6.1 shapely==2.1.2 setuptools==80.9.0"
+    "diffusers==0.39.0 pymunk==6.11.1 cffi==2.1.1 pygame==2.6.1 shapely==2.1.2 setuptools==80.9.0 num2words==0.5.14 "
+    "metaworld==3.1.1 mujoco==3.3.0 scipy==1.17.1 glfw==2.11.0 pyopengl==3.1.10 etils==1.15.0 zipp==4.1.2 "
+    "pycparser==3.12 httpx==0.28.1 httpcore==1.0.9"
 )
 NEEDS = {
     "openpi": Environment(("openpi-client==0.1.2", "numpy==1.26.4", "typing_extensions"), beside=False),
@@ -45,7 +47,7 @@ NEEDS = {
         flags=("--no-deps", "--ignore-requires-python"),
         mended=True,
     ),
-    "sb3": Environment(("stable-baselines3==2.9.2",)),
+    "sb3": Environment(("stable-baselines3==2.9.2", "sb3-contrib==2.9.2")),
     "torchrl": Environment(("torchrl==0.14.1",)),
 }
 
@@ -82,8 +84,12 @@ _GENERIC = re.compile(r"^((?:@.*\n)*)(class|def) (\w+)\[([^\]]+)\](?:\((\w+)\)(?
 
 
 def _mend(site: Path) -> None:
-    """Rewrite type parameters for a Python that has none, and declare the operators of a torchvision that was compiled
-    for another torch."""
+    """Rewrite type parameters for a Python that has none and what transformers no longer takes since 5.6, and declare
+    the operators of a torchvision that was compiled for another torch."""
+    path = site / "lerobot" / "policies" / "smolvla" / "modeling_smolvla.py"
+    cut = "[layer.crop(prefix_len - layer.get_seq_length()) for layer in past_key_values.layers]"
+    text = path.read_text(encoding="utf-8").replace("past_key_values.crop(prefix_len)", cut)
+    path.write_text(text, encoding="utf-8")
     for path in site.joinpath("lerobot").rglob("*.py") if sys.version_info < (3, 12) else ():
         text = path.read_text(encoding="utf-8")
         path.write_text(_GENERIC.sub(_plain, re.sub(r"(?m)^type (\w+ = )", r"\1", text)), encoding="utf-8")

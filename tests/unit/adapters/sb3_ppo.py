@@ -6,6 +6,8 @@ from importlib.metadata import version
 
 import gymnasium
 import numpy as np
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN, PPO
 
 import recommit  # noqa: F401
@@ -46,6 +48,14 @@ def check_equal(**options):
 
 check_equal()
 check_equal(observation="rgb", cell=8)
+check_equal(observation="onehot")
+masked = PuzzleVecEnv(make(16, observation="onehot"))
+states = masked.reset().argmax(axis=1).astype(np.uint8)
+assert is_masking_supported(masked)
+assert np.array_equal(get_action_masks(masked), masked.envs.task.action_masks(states))
+MaskablePPO("MlpPolicy", masked, n_steps=8, batch_size=64, device="cpu").learn(256)
+one = gymnasium.make("recommit/Sliding-v0", **BOARD)
+MaskablePPO("MlpPolicy", one, n_steps=8, batch_size=8, device="cpu").learn(16)
 PPO("MlpPolicy", PuzzleVecEnv(make(16)), n_steps=8, batch_size=64, device="cpu").learn(256)
 PPO("MlpPolicy", PuzzleVecEnv(VectorCommit(make(16))), n_steps=8, batch_size=64, device="cpu").learn(256)
 PPO("MlpPolicy", Commit(gymnasium.make("FrozenLake-v1"), space="flat"), n_steps=64, device="cpu").learn(64)

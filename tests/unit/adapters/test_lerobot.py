@@ -153,8 +153,16 @@ def test_around_real_policies(tmp_path):
 
 
 @pytest.mark.nightly
-def test_the_plugin_in_lerobots_own_evaluation(tmp_path):
-    assert "plays n_action_steps, counts queries, and sweeps" in foreign.run("lerobot", "lerobot_plugin.py", tmp_path)
+@pytest.mark.parametrize("kinds", [("act", "diffusion"), ("smolvla",)])
+def test_the_plugin_in_lerobots_own_evaluation(kinds, tmp_path):
+    said = foreign.run("lerobot", "lerobot_plugin.py", tmp_path, *kinds)
+    assert f"plays n_action_steps of {', '.join(kinds)}, counts queries, and sweeps" in said
+
+
+@pytest.mark.nightly
+def test_a_users_walk_from_demonstrations_to_a_depth(tmp_path):
+    said = foreign.run("lerobot", "lerobot_walk.py", tmp_path)
+    assert "walked: python lerobot-train recommit lerobot-eval" in said
 
 
 def test_a_sweep_asks_for_chunks_of_tensors():

@@ -69,7 +69,7 @@ def test_verbs_without_a_dataclass_need_numpy_alone(
     assert json.loads(capsys.readouterr().out)["works"] is True
     assert command_line.main(["watch", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "One of the package by its name, or a file that recommit play --agent wrote" in shown
+    assert "One of the package by its name (default: the first)." in shown
     assert "--out Write a page, .html, instead of showing the terminal (default: none)." in shown
     monkeypatch.setattr(sys, "stdin", None)
     assert command_line.main(["watch", "sokoban-7x7"]) == 0

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("name", battery.IDS)
-@pytest.mark.parametrize("options", [{}, {"size": 5}, {"observation": "rgb", "cell": 8}], ids=["default", "5x5", "rgb"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"size": 5}, {"observation": "rgb", "cell": 8}, {"observation": "onehot"}],
+    ids=["default", "5x5", "rgb", "onehot"],
+)
 def test_gymnasium_has_no_complaints(name: str, options: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -48,6 +52,7 @@ def test_the_states_are_those_of_the_task(name: str) -> None:
         state, info = env.reset(seed=seed)
         for number in range(1, 24):
             assert info["action_mask"].tolist() == task.action_masks(state[None])[0].tolist()
+            assert info["action_mask"].tolist() == env.unwrapped.action_masks().tolist()
             action = int(rng.integers(4))
             expected = task.step(state[None], np.array([action]))[0]
             state, reward, terminated, truncated, info = env.step(action)
@@ -182,6 +187,30 @@ def test_a_picture_shows_the_state(name: str, mode: AutoresetMode, copy: bool) -
     else:
         assert all(np.shares_memory(one, images) for one, _ in kept)
         assert not images.flags.writeable
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+def test_planes_show_the_state(name: str) -> None:
+    """At every step of a vector, where episodes end, and of one environment."""
+    options = {**battery.SMALL[name], "autoreset_mode": AutoresetMode.SAME_STEP, "max_steps": 20}
+    grids, planes = (gymnasium.make_vec(name, num_envs=7, observation=o, **options) for o in ("grid", "onehot"))
+    one = gymnasium.make(name, observation="onehot", **battery.SMALL[name])
+    (states, _), (seen, info) = grids.reset(seed=3), planes.reset(seed=3)
+    assert np.array_equal(one.reset(seed=3)[0], seen[0])
+    rng, finals = np.random.default_rng(0), 0
+    for _ in range(40):
+        assert seen.dtype == np.uint8
+        assert seen[0] in one.observation_space
+        assert (seen.sum(axis=1) == 1).all()
+        assert np.array_equal(seen.argmax(axis=1), states)
+        assert np.array_equal(planes.action_masks(), info["action_mask"])
+        actions = rng.integers(0, 4, 7)
+        states, *_, said = grids.step(actions)
+        seen, *_, info = planes.step(actions)
+        for i in np.flatnonzero(info.get("_final_obs", np.zeros(7))):
+            assert np.array_equal(info["final_obs"][i].argmax(axis=0), said["final_obs"][i])
+            finals += 1
+    assert finals
 
 
 @pytest.mark.parametrize("name", battery.IDS)

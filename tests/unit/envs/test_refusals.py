@@ -25,7 +25,7 @@ FINISHED = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 0]], np.uint8)
 OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("Sliding", {"boxes": 2}, "boxes: expected None for sliding, got 2"),
     ("Sliding", {"levels": BOARDS, "length": 3}, "length: expected None where levels are given, got 3"),
-    ("Sliding", {"observation": "pixels"}, "observation: expected grid or rgb, got pixels"),
+    ("Sliding", {"observation": "pixels"}, "observation: expected grid, onehot or rgb, got pixels"),
     ("Sliding", {"levels": NO_BOARDS[0]}, "expected uint8 states of shape [N, rows, columns], got uint8 of shape"),
     ("Sliding", {"levels": NO_BOARDS.astype(np.int64)}, "levels: expected uint8 states "),
     ("Sliding", {"levels": BOARDS.states.tolist()}, "levels: expected a path, Levels, "),

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from tests.verify import signature
+
+from recommit.puzzles import signature
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "signature.json"
 

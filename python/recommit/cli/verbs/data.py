@@ -47,7 +47,7 @@ def build(options: BuildOptions, json: bool = False) -> None:
 
 
 def import_(options: ImportOptions, json: bool = False) -> None:
-    """Check a copy of published levels against their digests, and keep it for data sets that are made of them.
+    """Check a copy of published levels, such as Boxoban's, and keep it for data sets.
 
     Args:
         json: Print JSON.

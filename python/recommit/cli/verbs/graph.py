@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def build(options: GraphBuildOptions, quiet: bool = False) -> int:
-    """Observe every state that a policy's plans can lead to, and write down the graph of commitments.
+    """Build the commitment graph of a policy: every state that its plans can lead to.
 
     Args:
         quiet: Print nothing while observing.
@@ -43,7 +43,7 @@ def build(options: GraphBuildOptions, quiet: bool = False) -> int:
 
 
 def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -> int:
-    """Score rules exactly on a policy's plans: their values, their regret and where it falls.
+    """Score depth rules on a commitment graph: exact values and regret.
 
     Args:
         json: Print scores.json instead of the tables.

@@ -129,12 +129,19 @@ TASKS: tuple[Puzzle, ...] = (*(kind.of(kind.usual.size, 2) for kind in PUZZLES),
 FRAMES = 256
 
 
-def bench(json: bool = False) -> None:
-    """Time the core on this machine: one thread, CPU time.
+def bench(signature: bool = False, json: bool = False) -> None:
+    """Time the core on this machine (one thread, CPU time), or print what it computes as one number per part.
 
     Args:
+        signature: Print the numbers that every build on every machine must agree on.
         json: Print JSON.
     """
+    if signature:
+        from recommit.puzzles.signature import signature as compute
+
+        numbers = {part: f"{number:016x}" for part, number in compute().items()}
+        tell(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
+        return
     rows = [play(task) for task in TASKS]
     tell(dumps(rows, indent=2) if json else table(rows))
 

@@ -51,7 +51,7 @@ class PlayOptions(LevelOptions):
 
 
 def play(options: PlayOptions) -> None:
-    """Watch a policy play levels beside a fixed depth of its plans, or write down how it does."""
+    """Watch a policy play levels beside a fixed depth of its plans, or write that down."""
     from recommit.runs.process import torch_settings
     from recommit.watch.terminal import MatchGame, with_keys
 
@@ -131,7 +131,7 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
 
 
 def watch(recording: str = "", out: str = "") -> None:
-    """Watch a policy that was recorded, beside a fixed depth of its plans: nothing but numpy is needed.
+    """Watch a recorded policy beside a fixed depth of its plans; this needs numpy alone.
 
     Args:
         recording: One of the package by its name (default: the first).

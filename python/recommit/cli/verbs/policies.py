@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def policies(json: bool = False) -> None:
-    """List the trained policies that come with the package, and what they reach; their names stand for their folders.
+    """List the trained policies in the package and what they reach.
+
+    Their names stand for their folders.
 
     Args:
         json: Print their cards as JSON.
@@ -61,7 +63,7 @@ def _depth(row: dict[str, Any]) -> int:
 
 
 def score(options: ScoreOptions, json: bool = False) -> None:
-    """Score any agent on a frozen split, and write a record that can be checked; or check one.
+    """Score an agent on a split of the leaderboard, or check such a record.
 
     Args:
         json: Print the record without its commitments as JSON.

@@ -27,7 +27,9 @@ Value = TypeVar("Value")
 
 
 def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
-    """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
+    """Train a policy by imitation of optimal plans.
+
+    The same command goes on with a run that was interrupted.
 
     Args:
         show: Print the configuration and stop.
@@ -51,7 +53,9 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
 
 
 def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
-    """Improve a policy by GRPO on both heads, or go on with such a run: the same command does both.
+    """Train a policy's depth head and plans by reinforcement (GRPO).
+
+    The same command goes on with a run that was interrupted.
 
     Args:
         show: Print the configuration and stop.
@@ -90,7 +94,9 @@ def _shown(config: Any) -> int:
 
 
 def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
-    """Train a world model on a policy's plans: it predicts the board after each action, and the remaining distance.
+    """Train a world model on a policy's plans, whose predictions choose depths.
+
+    It predicts the board after each action, and the remaining distance.
 
     Args:
         quiet: Print nothing while training.
@@ -103,7 +109,7 @@ def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
 
 
 def head(options: HeadOptions, quiet: bool = False) -> None:
-    """Train a depth head for all prices and budgets on a graph's frozen plans.
+    """Train a depth head for all prices and budgets on a commitment graph.
 
     Args:
         quiet: Print nothing while training.
@@ -119,7 +125,7 @@ def _teller(quiet: bool) -> Callable[[str], None]:
 
 
 def estimate(options: EstimateOptions, json: bool = False) -> None:
-    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, time.
+    """Estimate what a recipe takes before anything is loaded: FLOPs, memory, time.
 
     Args:
         json: Print JSON.
@@ -162,7 +168,9 @@ def evaluate(options: EvaluateOptions, json: bool = False, quiet: bool = False) 
 
 
 def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False) -> int:
-    """Let a vision-language model play through an API, or go on with such a run: the same options do both.
+    """Let a vision-language model play through an API.
+
+    The same options go on with a run that was interrupted.
 
     Args:
         json: Print the summary as JSON.
@@ -176,7 +184,9 @@ def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False)
 
 
 def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> None:
-    """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
+    """Write one page about an evaluation: figures, tables and episodes to watch.
+
+    It needs no server and no network.
 
     Args:
         json: Print JSON.
@@ -198,7 +208,9 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
 
 
 def reproduce(options: ReproduceOptions, show: bool = False, quiet: bool = False) -> int:
-    """Data, warm start, GRPO, evaluation and report in one go; what is there is not made again.
+    """Run a preset: data, warm start, GRPO, evaluation and report.
+
+    What is there is not made again.
 
     Args:
         show: Print the commands of the preset, as a shell would run them, and stop.

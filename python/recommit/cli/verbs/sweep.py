@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> None:
-    """Play a policy's chunks at every depth and by every rule, or go on with such a sweep: the same command does both.
+    """Find how much of a chunk to execute: every depth and rule on the same episodes.
+
+    The same command goes on with a sweep that was interrupted.
 
     Args:
         json: Print the summary as JSON.
