@@ -34,6 +34,7 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play, sampled, softmax
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
+from recommit.report import plotting
 from recommit.reproduce import preset
 from recommit.results.table import NONE, Grid, Results, number, spread
 from recommit.runs.directory import best_policy
@@ -416,12 +417,44 @@ def tables() -> dict[Path, str]:
     }
 
 
+def picture() -> None:
+    """Solved against actions of the agents of the second pass, loose budget: means, and seeds as dots."""
+    marks = {
+        "adaptive": ("first", "o"),
+        "depth-only": ("control", "^"),
+        "sampled": ("other", "s"),
+        "shuffled": ("other", "v"),
+    }
+    by_cell = cells()
+    with plotting.style():
+        drawn = plotting.figure(10, 5)
+        every = drawn.subplots(2, 4)
+        for axes, cell in zip(every.T.flat, KEPT, strict=True):
+            axes.set_title(f"{cell[0]}, {cell[1]}\n{cell[2]}, {cell[3]}", fontsize=8)
+            for name, rows in by_cell[cell].items():
+                at = np.array(
+                    [[float(row[x]) for row in rows if row["budget"] == "loose"] for x in ("actions", "solved")]
+                )
+                (role, mark), mean = marks.get(name, ("fixed", "o")), at.mean(axis=1)
+                axes.plot(*at, ".", color=plotting.COLOURS[role], alpha=0.4, markersize=3)
+                axes.plot(
+                    *mean[:, None], mark, color=plotting.COLOURS[role], label=name if name in marks else "fixed depth"
+                )
+                axes.annotate(name[6:] if role == "fixed" else "", mean, (4, 3), textcoords="offset points", fontsize=8)
+            axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+            axes.set_xlabel("actions")
+        shown = dict(zip(*reversed(every[0, 0].get_legend_handles_labels()), strict=True))
+        drawn.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=5)
+        plotting.save(drawn, DOCS / "assets" / "verdict.svg")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="?", help="where runs are trained; none: write the tables of the page")
     parser.add_argument("--hours", type=float, default=2.0, help="CPU-hours after which no further run begins")
     arguments = parser.parse_args()
     if arguments.runs is None:
+        picture()
         blocks.write(tables(), check=False)
         return
     wanted = dict.fromkeys(each for run in (*first_pass(), *second_pass()) for each in (run.warm_start, run))

@@ -1,4 +1,4 @@
-"""One thread or two, on quiet cores and on busy ones: ``python bench/training/threads.py [--rounds 3] [--json FILE]``.
+"""One thread or two, on quiet cores and on busy ones: ``python bench/training/threads.py [--rounds 3]``.
 
 Each figure is of a process of its own, after loading: CPU seconds and wall seconds, medians of the rounds, in which all
 numbers of threads take turns. "2 spin" is torch's default, whose threads wait at full speed; "2 sleep" is the same with
@@ -56,21 +56,8 @@ def evaluation(threads: int, folder: Path) -> Callable[[], object]:
 
 def warm_start(threads: int, folder: Path, data: Path) -> Callable[[], object]:
     """A hundred steps of the five-minute start."""
-    return verb(
-        *(
-            "train",
-            "sft",
-            "--recipe",
-            "quick-sliding",
-            "--data",
-            str(data),
-            "--steps",
-            "100",
-            "--threads",
-            str(threads),
-        ),
-        *("--out", str(folder / "sft"), "--set", "validation.every=1000"),
-    )
+    words = f"train sft --recipe quick-sliding --steps 100 --threads {threads} --set validation.every=1000".split()
+    return verb(*words, "--data", str(data), "--out", str(folder / "sft"))
 
 
 def grpo(threads: int, folder: Path, data: Path) -> Callable[[], object]:
@@ -177,7 +164,6 @@ def table(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
@@ -199,8 +185,6 @@ def main() -> None:
                 )
                 print(table(rows[-1:]).splitlines()[-1], file=sys.stderr, flush=True)
     print(table(rows))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def median(found: list[dict[str, float] | None]) -> dict[str, float] | None:

@@ -202,7 +202,11 @@ def _without(words: list[str], flag: str) -> list[str]:
 #: What a command has made, by its words, where what an earlier one has made counts as the words of that. A page whose
 #: commands differ in what ``scaled`` takes away, or that begins like another one, goes on from a copy.
 #: The example in little.
-DEPTH_HEAD = ["--demonstrations=4", "--steps=20", "--episodes=8", "--validation=4", "--test=8"]
+#: By program of ``docs/examples``, what makes it small.
+EXAMPLES = {
+    "depth_head.py": ["--demonstrations=4", "--steps=20", "--episodes=8", "--validation=4", "--test=8"],
+    "ppo_sokoban.py": ["--minutes=0.001", "--bank=512"],
+}
 _MADE: dict[tuple[Any, ...], Path] = {}
 _WORDS: dict[Path, tuple[Any, ...]] = {}
 
@@ -234,7 +238,7 @@ def run(command: Command, server: str) -> None:
     elif words[:2] == ["python", "-c"]:
         exec(words[2], {})  # noqa: S102  (our own documents)
     else:
-        more = DEPTH_HEAD if words[1] == "docs/examples/depth_head.py" else []
+        more = EXAMPLES.get(Path(words[1]).name, [])
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
             patch.setattr(sys, "argv", [*words[1:], *more])
             patch.setattr(sys, "path", [str((ROOT / words[1]).parent), *sys.path])
