@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -106,10 +107,8 @@ def test_z_is_that_of_the_stock_model(name, task, published):
 def test_it_trains_goes_on_loads_and_is_evaluated_by_its_class(name, published, data, tmp_path, capsys):
     (tmp_path / "plan.yaml").write_text(PLAN)
     place, own, name = published / name, load("backbone-class", CLASSES[name]), CLASSES[name]
-    given, words = (
-        ["--backbone", str(place), "--backbone-class", name],
-        f"--recipe {tmp_path}/plan.yaml --out {tmp_path}",
-    )
+    given = ["--backbone", str(place), "--backbone-class", name]
+    words = f"--recipe {tmp_path}/plan.yaml --out {tmp_path}"
     sft = f"train sft --data {data} {words}/sft".split()
     interrupt_and_go_on(SftTrainer, lambda: main([*sft, *given]), 2)
     play = f"evaluate {tmp_path}/rl --agents adaptive --instances 4 --validation 4 --budgets 3 --out {tmp_path}/eval"
@@ -154,3 +153,11 @@ def test_of_a_repository_without_a_class_the_configuration_alone_is_asked_for(pu
     with backbone.given_backbone(None, load("backbone-class", CLASSES["smolvlm"])):
         assert backbone.find_backbone("me/smolvlm")[0] == here
     assert asked == [["config.json"], backbone.READ]
+
+
+def test_another_language_model_than_the_class_reads_is_refused(published, tmp_path):
+    folder = shutil.copytree(published / "smolvlm", tmp_path / "mistral")
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"llama"', '"mistral"'))
+    with pytest.raises(ValueError, match="expected text_config of model type llama, got 'mistral'"):
+        backbone.load_backbone(folder, backbone_class=load("backbone-class", CLASSES["smolvlm"]))
