@@ -38,7 +38,7 @@ NOT_RUN = {
         "needs a launcher and its nodes; tests/invariant/test_zero_lora.py runs two ranks"
     ),
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
-    r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
+    r"^recommit train .*--recipe (paper|qwen7b)-": "needs a GPU and gigabytes of weights",
     r"^(git clone|recommit (data import boxoban|data build .*--generator unfiltered|train sft --recipe boxoban|"
     r"train world-model run --augmentations 8 --steps 6000|reproduce --preset boxoban)) ": (
         "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"

@@ -56,7 +56,7 @@ GROUPS = {
         "data show": Verb(data.show, "data", ("folder",), *DATA),
     },
     "train": {
-        "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
+        "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *READER),
         "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *READER),
         "train world-model": Verb(stages.world_model, "run --out world-model", ("run",), *READER),
         "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *READER),

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 #: For playing or training a policy: the extra, and modules that it needs.
 POLICY = ("train", ("torch", "pyarrow"))
 _METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
-#: What the help says of --backbone.
-_PLACE = (
-    "Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that is neither in the "
-    "policy's folder nor one that recommit lists: no file may name it."
-)
+#: Flags of verbs that read policies: what they take, and the help.
+_GIVEN = {
+    "backbone": "PLACE Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that "
+    "is neither in the policy's folder nor one that recommit lists: no file may name it.",
+    "backbone_class": "FILE:NAME Class that reads a backbone of a model type that recommit does not know. The file "
+    "is run. A run that is resumed, and every use of its policy, needs it again.",
+}
 
 
 class WrongCall(ValueError):
@@ -54,6 +56,11 @@ class Verb:
         return inspect.cleandoc(self.function.__doc__ or "").split("\n\nArgs:")[0]
 
     @property
+    def given(self) -> list[str]:
+        """Flags that name what no file may, but those that the dataclass has."""
+        return [name for name in _GIVEN if self.reads_policies and not hasattr(self.options, name)]
+
+    @property
     def options(self) -> type[Any] | None:
         return get_type_hints(self.function).get("options")
 
@@ -71,15 +78,17 @@ class Verb:
         values = vars(
             tyro.cli(shown, prog=prog, description=description, args=gathered(dotted(words), shown), config=config)
         )
-        place = values.pop("backbone", "") if self.reads_policies else ""
+        given = [values.pop(name) for name in self.given]
         ready = self.bound(**values)
         if not values.get("show"):  # which prints what would be done
             refuse_missing(self.extra, *self.needs)
-        if not place:
+        if not any(given):
             return ready()
+        from recommit.horizon.sweep.programs import load
         from recommit.policy.backbones.backbone import given_backbone
 
-        with given_backbone(place):
+        *place, named = given
+        with given_backbone(place[0] if place else None, load("backbone-class", named) if named else None):
             return ready()
 
     def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
@@ -118,14 +127,10 @@ class Verb:
             (name, _shown(hints[name], default, name in self.positional), field(default=default))
             for name, default in defaults.items()
         ]
-        if self.reads_policies:
-            flags.append(
-                (
-                    "backbone",
-                    Annotated[str, tyro.conf.arg(metavar="PLACE", help=_PLACE, help_behavior_hint="")],
-                    field(default=""),
-                )
-            )
+        for name in self.given:
+            metavar, _, said = _GIVEN[name].partition(" ")
+            shown = Annotated[str, tyro.conf.arg(metavar=metavar, help=said, help_behavior_hint="")]
+            flags.append((name, shown, field(default="")))
         own = {"__doc__": self.function.__doc__, "__post_init__": lambda _: None}
         bases = (options,) if options else ()
         return make_dataclass("Flags", flags, bases=bases, namespace=own, frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 from recommit.data.labels import label
-from recommit.policy.backbones.backbone import GIVEN, family, family_of, given_place
+from recommit.policy.backbones.backbone import GIVEN, family, family_of, given_class, given_place
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
 from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
 from recommit.policy.depth_head import head_inputs
@@ -94,7 +94,9 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
     if model.backbone == GIVEN:
         if not Path(place := given_place()).is_dir():
             raise ValueError(f"backbone: expected a local folder, whose shapes are counted, got {place or 'none'}")
-        adapted = family_of(Path(place))
+        adapted = family_of(Path(place), given_class())
+        if not hasattr(adapted, "read_config"):
+            raise ValueError(f"backbone: expected a model of transformers, whose layers are counted, got {place}")
         about, tokenizer = adapted.read_config(place), adapted.read_tokenizer(place)
     else:
         preset = PUBLISHED.get(model.backbone, model.backbone)
@@ -106,7 +108,8 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
         about = config(shape, tokenizer)
         if not model.backbone.startswith(FROM_NOTHING):
             tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)
-    text, taps = about.text_config, getattr(about.vision_config, "deepstack_visual_indexes", ())
+    vision = getattr(about, "vision_config", None)
+    text, taps = about.get_text_config(), getattr(vision, "deepstack_visual_indexes", ())
     missing = max(text.num_hidden_layers - FEW - len(taps), 0)
     text.num_hidden_layers -= missing
     if getattr(text, "layer_types", None):
@@ -147,7 +150,7 @@ class Shadow:
     def _languages(self) -> list[Any]:
         """Language models of which layers are missing."""
         backbones: list[Any] = [policy.backbone for policy in self.policies] if self.missing else []
-        return [each.base.language_model for each in backbones]
+        return [each.language_model for each in backbones]
 
     def whole(self, tensors: Iterable[Any]) -> list[Any]:
         """Some parameters, those of the last layer as often as there are layers without any."""

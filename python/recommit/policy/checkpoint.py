@@ -1,6 +1,7 @@
 """Saving and loading a policy: JSON and safetensors only, strict in both directions.
 
-config.json          configuration, and what backbone it belongs to, of which dtype (with a fingerprint)
+config.json          configuration, and what backbone it belongs to, of which dtype (with a fingerprint), and the name
+                     of the caller's class that reads it, if it takes one
 heads.safetensors    depth head and action decoder
 adapter/             LoRA weights in PEFT's format            (adapters on a backbone that lives elsewhere)
 backbone/            the whole model in its published format  (backbones that were trained whole)
@@ -29,16 +30,20 @@ from recommit.policy.backbones.backbone import (
     GIVEN,
     LISTED,
     find_backbone,
+    given_backbone,
+    given_class,
     given_place,
     is_repository,
     load_backbone,
+    own_class,
+    refuse_ungiven,
     snapshot,
 )
 from recommit.policy.config import PolicyConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
-from recommit.storage import errors, schema, verified
+from recommit.storage import schema, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.recipe_text import brief, cut
 from recommit.storage.safe_open import content
@@ -106,7 +111,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     (folder / verified.DIGESTS).unlink(missing_ok=True)
     replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole, listed = policy.config.lora is None, policy.source in LISTED
-    revision = policy.revision if listed else ""
+    revision, own = policy.revision if listed else "", own_class(type(policy.backbone))
     if whole:
         policy.backbone.save(folder / "backbone")
     else:
@@ -120,6 +125,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
             **({"revision": revision} if revision and not whole else {}),
             "dtype": str(next(policy.backbone.model.parameters()).dtype).removeprefix("torch."),
             "fingerprint": fingerprint_of(policy),
+            **({"class": own} if own else {}),
         },
     }
     replace(Files(), folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
@@ -144,21 +150,30 @@ def load_policy(
     *,
     revision: str = "",
     backbone: str | Path | None = None,
+    backbone_class: Any = None,
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
     **options: Any,
 ) -> P:
     """Read the policy of a folder or hub repository (there of a ``revision``) into what ``make`` makes, on ``device``,
     its backbone in the ``dtype`` that it was saved in or another. ``backbone`` is the place of an adapter's backbone:
-    needed where that is neither in the folder nor ``LISTED``; its fingerprint has to fit."""
+    needed where that is neither in the folder nor ``LISTED``; its fingerprint has to fit. ``backbone_class`` reads the
+    backbone of a policy that was trained with one's own."""
     folder = _fetched(folder, revision)
     about = read_config(folder / "config.json")
     verified.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
-    source, revision = _source(folder, about["backbone"], backbone, whole=config.lora is None)
-    place, commit = find_backbone(source, revision)
+    name, mark = about["backbone"].get("class", ""), about["backbone"]["fingerprint"][:12]
+    with given_backbone(None, backbone_class):
+        own = given_class() if name or backbone_class else None
+        source, revision = _source(folder, about["backbone"], backbone, whole=config.lora is None)
+        place = "" if source else f"the place of the weights {mark} that {folder} is an adapter of"
+        refuse_ungiven(place, "" if own else name)
+        if (got := own_class(own) if own else "") != name:
+            raise ValueError(f"backbone_class: expected {brief(name)}, as in {folder / 'config.json'}, got {got!r}")
+        found, commit = find_backbone(source, revision)
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
-    weights = load_backbone(place, dtype=dtype, device=device, **options)
+    weights = load_backbone(found, dtype=dtype, device=device, backbone_class=own, **options)
     stored = read_weights(path := folder / "heads.safetensors")
     check_shapes(imagined_heads(config, weights.width), stored, path)
     policy = make(weights, config, str(source), commit)
@@ -170,21 +185,14 @@ def load_policy(
 
 
 def _source(folder: Path, about: dict[str, Any], given: str | Path | None, *, whole: bool) -> tuple[str | Path, str]:
-    """Where the backbone of a saved policy is, and of which commit."""
+    """Where the backbone of a saved policy is, and of which commit; empty where no place is known."""
     if whole:
         return folder / WHOLE, ""
     if given:
         return given, ""
     if (name := about["source"]) in LISTED:
         return name, about.get("revision", "")
-    found = next((place for place in inside(folder) if place.is_dir()), given_place())
-    if not found:
-        raise errors.NeedsFlag(
-            f"backbone: expected the place of the weights {about['fingerprint'][:12]} that {folder} is an adapter of, "
-            "since no file names it, got none (from Python: backbone=PLACE)",
-            "--backbone PLACE",
-        )
-    return found, ""
+    return next((place for place in inside(folder) if place.is_dir()), given_place()), ""
 
 
 def inside(policy: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from recommit import checks
 from recommit.policy.action_decoder import ActionDecoder
-from recommit.policy.backbones.backbone import find_backbone, load_backbone
+from recommit.policy.backbones.backbone import find_backbone, given_backbone, given_class, load_backbone
 from recommit.policy.backbones.conv import ConvBackbone
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import PASS, PolicyConfig
@@ -87,14 +87,16 @@ class CommitPolicy(nn.Module):
         seed: int = 0,
         device: torch.device | str = "cpu",
         revision: str = "",
+        backbone_class: Any = None,
         **options: Any,
     ) -> CommitPolicy:
         """New heads (seeded) on a backbone from a local folder or the hub, which is read straight onto ``device``;
-        ``revision`` is a commit, tag or branch of its repository (the newest)."""
-        folder, commit = find_backbone(name_or_path, revision)
-        with torch.random.fork_rng(devices=[]):
+        ``revision`` is a commit, tag or branch of its repository (the newest), ``backbone_class`` reads what is of no
+        family of the package."""
+        with given_backbone(None, backbone_class), torch.random.fork_rng(devices=[]):
+            folder, commit = find_backbone(name_or_path, revision)
             torch.default_generator.manual_seed(seed)
-            backbone = load_backbone(folder, device=device, **options)
+            backbone = load_backbone(folder, device=device, backbone_class=given_class(), **options)
             return cls(backbone, config or PolicyConfig(), source=str(name_or_path), revision=commit).to(device)
 
     def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:

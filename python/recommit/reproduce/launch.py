@@ -24,9 +24,9 @@ Slot = tuple[str, ...]
 ON_RANKS = {"train sft": "recommit.train.sft", "train grpo": "recommit.train.grpo", "evaluate": "recommit.cli"}
 #: The flags of a call that commands of its verbs take.
 TAKEN = {
-    **dict.fromkeys(("train sft", "train grpo"), ("device", "backbone", "wandb", "trackio")),
-    **dict.fromkeys(("evaluate", "graph build"), ("device", "backbone")),
-    **dict.fromkeys(("train world-model", "train head"), ("backbone",)),
+    **dict.fromkeys(("train sft", "train grpo"), ("device", "backbone", "backbone_class", "wandb", "trackio")),
+    **dict.fromkeys(("evaluate", "graph build"), ("device", "backbone", "backbone_class")),
+    **dict.fromkeys(("train world-model", "train head"), ("backbone", "backbone_class")),
 }
 
 
@@ -50,7 +50,7 @@ class Fleet:
     def told(self, verb: str) -> list[str]:
         """The flags that every command of a verb takes from the call."""
         named = [name for name in TAKEN.get(verb, ()) if name in self.flags]
-        return [word for name in named for word in (f"--{name}", self.flags[name])]
+        return [word for name in named for word in (f"--{name.replace('_', '-')}", self.flags[name])]
 
     def launches(self, words: Sequence[str]) -> bool:
         """True if a launcher of one's own starts a command, which ends it by what it makes of SIGTERM."""

@@ -26,6 +26,7 @@ class ReproduceOptions:
         wandb: Send the curves of all runs to this project of Weights & Biases.
         trackio: Write them for trackio, by this project.
         backbone: Folder or hub repository of a backbone that recommit does not list: no file may name it.
+        backbone_class: FILE:NAME of a class that reads it, where its model type is none of recommit's.
     """
 
     out: Path | None = None
@@ -38,6 +39,7 @@ class ReproduceOptions:
     wandb: str = ""
     trackio: str = ""
     backbone: str = ""
+    backbone_class: str = ""
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

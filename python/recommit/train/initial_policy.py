@@ -10,14 +10,14 @@ import torch
 
 from recommit.data.spec import set_names
 from recommit.policy import pretrained
-from recommit.policy.backbones.backbone import GIVEN, LISTED, find_backbone, given_place
+from recommit.policy.backbones.backbone import GIVEN, LISTED, find_backbone, given_class, given_place, refuse_ungiven
 from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
 from recommit.policy.checkpoint import inside, local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import of_tasks, recipes_of
 from recommit.storage import verified
-from recommit.storage.errors import NeedsFlag, WrongFolder
+from recommit.storage.errors import WrongFolder
 from recommit.storage.files import Files
 from recommit.train.engine.base import numel
 
@@ -35,11 +35,10 @@ def place_of(config: ModelConfig, folder: RunDirectory, team: Team, given: str |
     also after a newer upload. Random weights lie in the run, where ``new_policy`` makes them."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
-    before = begun.get("model", {}).get("backbone")
-    if not given and (config.backbone == GIVEN or (before == GIVEN and folder.checkpoints.any())):
-        raise NeedsFlag(
-            "backbone: expected the place of the backbone, since no file names it, got none", "--backbone PLACE"
-        )
+    before, goes_on = begun.get("model", {}).get("backbone"), folder.checkpoints.any()
+    lacking = not given and (config.backbone == GIVEN or (before == GIVEN and goes_on))
+    name = begun.get("backbone_class", "") if goes_on and given_class() is None else ""
+    refuse_ungiven("the place of the backbone" if lacking else "", name)
     if config.backbone.startswith(FROM_NOTHING):
         return folder.folder / "backbone", ""
     if config.backbone != GIVEN:

@@ -71,9 +71,9 @@ class SftOptions(TrainOptions):
             with show.
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL; OWNER/NAME, or OWNER/NAME@COMMIT), or
-            random: and a name (tiny, small, 7b), or conv:small or conv:base (default: that of the recipe). A run that
-            is resumed, and every use of its policy, needs the same place again.
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, others with backbone-class; OWNER/NAME, or
+            OWNER/NAME@COMMIT), or random: and a name (tiny, small, 7b), or conv:small or conv:base (default: that of
+            the recipe). A run that is resumed, and every use of its policy, needs the same place again.
     """
 
     data: tuple[Path, ...] = ()
@@ -82,9 +82,10 @@ class SftOptions(TrainOptions):
 
     def config(self) -> SftConfig:
         """That of the run."""
-        from recommit.policy.backbones.backbone import GIVEN
+        from recommit.policy.backbones.backbone import GIVEN, refuse_foreign
         from recommit.train.config import load
 
+        refuse_foreign(self.place)
         values = self._changes(**{"model.backbone": GIVEN if self.place else self.backbone})
         config: SftConfig = load(self.recipe, self.set, values=values)
         return config

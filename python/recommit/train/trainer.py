@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
 from recommit.policy.threads import threads
 from recommit.runs import distributed, process
@@ -59,12 +58,12 @@ SAVED: verified.Fields = {
 
 @contextmanager
 def opened_run(
-    config: Any, out: str | Path, backbone: str | Path | None, trackers: Mapping[str, str]
+    config: Any, out: str | Path, trackers: Mapping[str, str]
 ) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
     """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
     refuse_missing(trackers)
     join = distributed.join if config.engine.kind == "deepspeed" else distributed.meet
-    with process.torch_settings(config.run.threads), given_backbone(backbone):
+    with process.torch_settings(config.run.threads):
         team = join(config.run.device)
         opened = RunDirectory(out, is_main_process=team.is_main_process)
         with opened as folder, Interrupt() as interrupt:

@@ -80,7 +80,7 @@ def test_peft_reads_the_adapter(saved):
 @pytest.mark.parametrize("saved", ["adapter"], indirect=True)
 def test_an_adapter_needs_its_own_backbone(saved, tmp_path):
     policy, folder = saved
-    with given_backbone(None), pytest.raises(NeedsFlag, match="backbone: expected the place of the weights") as lacking:
+    with given_backbone(""), pytest.raises(NeedsFlag, match="backbone: expected the place of the weights") as lacking:
         recommit.CommitPolicy.from_pretrained(folder)
     assert lacking.value.flag == "--backbone PLACE"
     other = make_backbone(tmp_path / "other", "tiny", seed=9)

@@ -22,11 +22,7 @@ WRONG = [
     (HeadConfig, {"features": "y"}, "head.features: expected "),
     *((HeadConfig, {"init": wrong}, f"got {wrong}") for wrong in ("normal", "normal:-1", "normal:x", "uniform")),
     (LoraConfig, {"dropout": 1.0}, "lora.dropout: expected 0 <= dropout < 1, got 1.0"),
-    (
-        WorldModelConfig,
-        {"task": "ice", "rows": 5, "cols": 5, "kinds": 9, "lost": 3},
-        "lost: expected 46..2048, got 3",
-    ),
+    (WorldModelConfig, {"task": "ice", "rows": 5, "cols": 5, "kinds": 9, "lost": 3}, "lost: expected 46..2048, got 3"),
 ]
 
 

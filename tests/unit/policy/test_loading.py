@@ -221,7 +221,7 @@ def test_no_file_names_a_repository_that_is_not_listed(hub, tiny, tmp_path):
 def test_other_ranks_of_a_machine_leave_the_bars_to_the_first(hub, capsys, monkeypatch):
     monkeypatch.setenv("LOCAL_RANK", "1")
     assert find_backbone("me/backbone", "v2")[1] == TAGGED
-    assert hub == [("me/backbone", "v2", True, False), ("me/backbone", "v2", False, False)]
+    assert hub == 2 * [("me/backbone", "v2", True, False), ("me/backbone", "v2", False, False)]
     assert capsys.readouterr().err == ""
 
 

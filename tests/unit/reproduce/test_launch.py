@@ -81,8 +81,9 @@ def test_what_does_not_compute_on_ranks_is_one_process():
 
 
 def test_flags_of_a_call_go_to_the_verbs_that_take_them():
-    told = ReproduceOptions(device="cpu", wandb="mine", backbone="/b").fleet().told
-    assert told("train grpo") == ["--device", "cpu", "--backbone", "/b", "--wandb", "mine"]
-    assert told("evaluate") == ["--device", "cpu", "--backbone", "/b"]
-    assert told("train head") == ["--backbone", "/b"]
+    told = ReproduceOptions(device="cpu", wandb="mine", backbone="/b", backbone_class="a:B").fleet().told
+    given = ["--backbone", "/b", "--backbone-class", "a:B"]
+    assert told("train grpo") == ["--device", "cpu", *given, "--wandb", "mine"]
+    assert told("evaluate") == ["--device", "cpu", *given]
+    assert told("train head") == given
     assert told("report") == told("data build") == []

@@ -80,6 +80,7 @@ REFUSED = {
     f"{RL} --trackio=mine": "trackio: expected no such flag",
     f"{SFT} --set run.wandb=mine": "run: expected fields of .*, got wandb",
     f"{SFT} --backbone me/backbone": "backbone: expected one that a recipe may name, got 'me/backbone'",
+    f"{SFT} --backbone-class mine.py:Mine": "backbone_class: expected no such flag",
     f"{SFT} --backbone /etc": "backbone: expected one that a recipe may name, got '/etc'",
     f"{SFT} --set model.backbone=me/backbone": "model.backbone: expected random:NAME",
     f"{SFT} --set engine.settings.wandb.enabled=true": "engine: expected fields of .*, got settings",

@@ -47,15 +47,8 @@ def place(tmp_path_factory):
     data = "data build --task sliding --size 3 --length 2 10 --count 40 --validation 4 --test 4 --out"
     assert main([*data.split(), str(folder / "data")]) == 0
     make_backbone(folder / "backbone", "tiny")
-    words = [
-        "--recipe",
-        str(folder / "plan.yaml"),
-        "--data",
-        str(folder / "data"),
-        "--backbone",
-        str(folder / "backbone"),
-    ]
-    assert main(["train", "sft", *words, "--out", str(folder / "sft")]) == 0
+    words = f"--recipe {folder}/plan.yaml --data {folder}/data --backbone {folder}/backbone --out {folder}/sft".split()
+    assert main(["train", "sft", *words]) == 0
     return folder
 
 

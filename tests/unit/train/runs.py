@@ -25,20 +25,13 @@ from recommit.train.grpo import advantages, rollout
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
 
+SHAPE = {"width": 32, "layers": 2, "heads": 2, "kv_heads": 2, "ffn": 64}
+SHAPE |= {"vision_width": 16, "vision_heads": 1, "vision_ffn": 32}
 #: A short supervised run of a model that takes milliseconds per step.
 TINY = {
     "model": {
         "backbone": "random:small",
-        "shape": {
-            "width": 32,
-            "layers": 2,
-            "heads": 2,
-            "kv_heads": 2,
-            "ffn": 64,
-            "vision_width": 16,
-            "vision_heads": 1,
-            "vision_ffn": 32,
-        },
+        "shape": SHAPE,
         "policy": {
             "lora": None,
             "prompts": ["bare-v1", "bare-v1"],
@@ -91,14 +84,7 @@ def plan_of(**changes):
         "advantage": {"group_size": 3},
         "objective": {"clip": 0.2, "kl": 0.05, "kl_depth": "head_updates" not in str(changes.get("phases"))},
         "rollout": {"instances": 6, "budget": 3},
-        "optim": {
-            "steps": 4,
-            "batch": 8,
-            "lr": 1e-3,
-            "decoder_lr": 1e-3,
-            "depth_head_lr": 1e-2,
-            "warmup": 0,
-        },
+        "optim": {"steps": 4, "batch": 8, "lr": 1e-3, "decoder_lr": 1e-3, "depth_head_lr": 1e-2, "warmup": 0},
         "validation": {"instances": 6, "every": 2, "budget": 3},
         "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
     }

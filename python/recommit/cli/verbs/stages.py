@@ -12,7 +12,6 @@ from recommit.cli.boards import check_place
 from recommit.cli.flags import WrongCall
 from recommit.estimate.options import EstimateOptions
 from recommit.evaluate.options import EvaluateOptions
-from recommit.policy.backbones.backbone import given_place
 from recommit.report.options import ReportOptions
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage import files
@@ -73,7 +72,6 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
         out,
         data=options.data or None,
         reward=options.reward,
-        backbone=given_place(),
         trackers=options.trackers,
         quiet=quiet,
     )

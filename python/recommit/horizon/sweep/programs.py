@@ -50,7 +50,7 @@ def place(what: str, name: str) -> tuple[str, str]:
     """File or module, and the function in it."""
     path, _, function = name.rpartition(":")
     if not path or not function.isidentifier():
-        raise ValueError(f"{what}: expected file.py:function or module:function, got {name or 'nothing'}")
+        raise ValueError(f"{what}: expected file.py:NAME or module:NAME, got {name or 'nothing'}")
     return path, function
 
 
@@ -69,7 +69,7 @@ def load(what: str, name: str) -> Any:
     else:
         module = importlib.import_module(path)
     if not hasattr(module, function):
-        raise ValueError(f"{what}: expected a function of {path}, which has no {function}, got {name}")
+        raise ValueError(f"{what}: expected what {path} defines, which has no {function}, got {name}")
     return getattr(module, function)
 
 

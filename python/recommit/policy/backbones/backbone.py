@@ -1,8 +1,8 @@
 """The protocol of a backbone, and how one is found and loaded.
 
 A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
-``PromptInputs``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``
-(docs/guides/backbones.md shows one); ``TransformersBackbone`` is most of it for models of the transformers library.
+``PromptInputs``. Another family is one class with the members of ``Backbone``, which a call names
+(docs/guides/backbones.md shows two); ``TransformersBackbone`` is most of it for models of the transformers library.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recommit.policy.backbones import resident
 from recommit.storage import files, verified
+from recommit.storage.errors import NeedsFlag
 from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say
 
@@ -53,8 +54,10 @@ LISTED = dict.fromkeys(
 )
 #: The name in a file of any other backbone: its place is an argument of the reader, and a fingerprint has to fit.
 GIVEN = "given"
-#: The backbone that a command names by ``--backbone``, for every policy whose own is neither listed nor in its folder.
-_GIVEN: ContextVar[str] = ContextVar("backbone", default="")
+#: The place that a call names, for every policy whose backbone is neither listed nor in its folder, and the class that
+#: reads what is of no family.
+_GIVEN: ContextVar[tuple[str, Any]] = ContextVar("backbone", default=("", None))
+GUIDE = "docs/guides/backbones.md#your-own-backbone"
 #: Far more than any of them has: a stranger's folder that asks for more would only take this machine's memory.
 MOST_LAYERS = 1 << 10
 #: The list of files by weight, where there are several.
@@ -140,27 +143,42 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Backbone:
-    """The backbone of a local folder or hub repository, by the model type of its configuration.
+def load_backbone(path: str | Path, *, revision: str = "", backbone_class: Any = None, **options: Any) -> Backbone:
+    """The backbone of a local folder or hub repository, by ``backbone_class``, or by the model type of its
+    configuration.
 
     ``revision`` is a commit, tag or branch of the repository. ``dtype`` and ``device`` say what its weights become
     while they are read.
     """
-    folder, _ = find_backbone(path, revision)
+    with given_backbone(None, backbone_class):
+        folder, _ = find_backbone(path, revision)
     files.refuse_links(folder, links=True)
     verified.verify(folder)
-    backbone: Backbone = resident.read(family_of(folder), folder, options)
+    backbone: Backbone = resident.read(family_of(folder, backbone_class), folder, options)
     return backbone
 
 
-def family_of(folder: Path) -> Any:
-    """The class of the family of a folder, which may be a stranger's."""
+def family_of(folder: Path, own: Any = None) -> Any:
+    """The class that reads a folder, which may be a stranger's: the caller's ``own``, or that of its family."""
+    model_type = "" if own is not None else _known_type(folder)
+    _refuse_more(folder, verified.values(folder, "config.json"))
+    return own or family(model_type)
+
+
+def _known_type(folder: Path) -> str:
+    """The model type of a folder that one of ``FAMILIES`` reads; of others the error says what reads them."""
     about = verified.values(folder, "config.json")
-    model_type = about.get("model_type")
-    if not isinstance(model_type, str) or model_type not in FAMILIES:
-        raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {folder}")
-    _refuse_more(folder, about)
-    return family(model_type)
+    if isinstance(model_type := about.get("model_type"), str) and model_type in FAMILIES:
+        return model_type
+    blind = "" if "vision_config" in about else " (without a vision_config: a class may write states as text)"
+    wanted = f"a model type of {', '.join(FAMILIES)}, or a class of your own that reads others ({GUIDE})"
+    raise NeedsFlag(f"backbone: expected {wanted}, got {model_type} in {folder}{blind}", class_flag())
+
+
+def refuse_foreign(place: str | Path | None) -> None:
+    """Refuse a folder that takes a class, where none is given: from its configuration alone, before torch is there."""
+    if place and _GIVEN.get()[1] is None and Path(place).is_dir():
+        _known_type(Path(place))
 
 
 def _refuse_more(folder: Path, about: dict[str, Any]) -> None:
@@ -182,10 +200,15 @@ def _refuse_more(folder: Path, about: dict[str, Any]) -> None:
 
 
 @contextmanager
-def given_backbone(place: str | Path | None) -> Iterator[None]:
-    """Read policies on this backbone meanwhile, where their own is neither listed nor in their folder."""
-    token = _GIVEN.set(str(place or ""))
+def given_backbone(place: str | Path | None, own: Any = None) -> Iterator[None]:
+    """Read policies on this backbone meanwhile, where their own is neither listed nor in their folder, and what takes a
+    class by this one; None: by what was given before."""
+    if own is not None and not (isinstance(own, type) and hasattr(own, "from_pretrained")):
+        raise ValueError(f"backbone_class: expected a class with from_pretrained, see {GUIDE}, got {brief(own)}")
+    before = _GIVEN.get()
+    token = _GIVEN.set((before[0] if place is None else str(place), before[1] if own is None else own))
     try:
+        refuse_foreign(place)
         yield
     finally:
         _GIVEN.reset(token)
@@ -193,7 +216,32 @@ def given_backbone(place: str | Path | None) -> Iterator[None]:
 
 def given_place() -> str:
     """The place that ``given_backbone`` has; empty if there is none."""
-    return _GIVEN.get()
+    return _GIVEN.get()[0]
+
+
+def given_class() -> Any:
+    """The class that ``given_backbone`` has, or None."""
+    return _GIVEN.get()[1]
+
+
+def own_class(kind: Any) -> str:
+    """The name of a class that is not the package's; empty for those of ``FAMILIES``."""
+    return "" if f"{kind.__module__}:{kind.__name__}" in FAMILIES.values() else str(kind.__name__)
+
+
+def class_flag(name: Any = "NAME") -> str:
+    """The flag that gives a class, whose name may be from a stranger's file."""
+    return f"--backbone-class FILE:{name if isinstance(name, str) and name.isidentifier() else 'NAME'}"
+
+
+def refuse_ungiven(place: str, name: Any) -> None:
+    """Refuse to go on without the ``place``, in words, or the class of this name, where these are not empty."""
+    needs = [(place, "--backbone PLACE", "backbone=PLACE")] if place else []
+    needs += [(f"the class {brief(name)}", class_flag(name), "backbone_class=CLASS")] if name else []
+    if needs:
+        wanted, flags, python = (" and ".join(each) for each in zip(*needs, strict=True))
+        said = f"expected {wanted}, since no file names it, got none (from Python: {python}; see {GUIDE})"
+        raise NeedsFlag(f"backbone: {said}", flags.replace(" and ", " "))
 
 
 def is_repository(name: str | Path) -> bool:
@@ -215,6 +263,8 @@ def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
         raise ValueError(f"revision: expected a commit, tag or branch, got {revision!r:.80}")
     if not is_repository(name):
         raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {path}")
+    if name not in LISTED and given_class() is None:  # before the weights, which nothing may read
+        _known_type(snapshot("backbone", name, revision, allow_patterns=["config.json"]))
     folder = snapshot("backbone", name, revision, allow_patterns=READ, ignore_patterns=["*/*"])
     return folder, folder.name
 
@@ -233,7 +283,7 @@ def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) ->
         with quiet(), suppress(DryRunError):  # no hub answers, and perhaps nothing is missing
             every = huggingface_hub.snapshot_download(name, dry_run=True, **options)
             missing = sum(each.file_size for each in every if each.will_download)
-            if missing and not waits:
+            if missing > 1e7 and not waits:
                 say(f"{what}: {missing / 1e9:.2f} GB of {name} go to {HF_HUB_CACHE} (HF_HOME chooses another place)")
         with quiet() if waits or not missing else nullcontext():
             return Path(huggingface_hub.snapshot_download(name, **options))

@@ -149,6 +149,17 @@ class QwenBackbone(TransformersBackbone):
             self._passes[grid] = self.vision_pass(visual, grid, pixels.device)
         return self._passes[grid].run(visual, pixels)
 
+    def positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:
+        """By the multimodal rule: text counts up in all three axes, the picture's tokens
+        carry (start, start + row, start + column), and text goes on after the larger side. [3, 1, count]"""
+        positions = torch.empty(3, count, dtype=torch.long)
+        positions[:, :start] = torch.arange(start)
+        cell = torch.arange(rows * cols)
+        positions[:, start : start + rows * cols] = start + torch.stack([cell * 0, cell // cols, cell % cols])
+        rest = count - start - rows * cols
+        positions[:, count - rest :] = start + max(rows, cols) + torch.arange(rest)
+        return positions[:, None]
+
     def vision_modules(self) -> list[nn.Module]:
         return [self.base.visual]
 

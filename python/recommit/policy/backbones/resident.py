@@ -42,7 +42,7 @@ def read(kind: Any, folder: Path, options: dict[str, Any]) -> Any:
     if not _Kept.on:
         return kind.from_pretrained(folder, **options)
     files = tuple((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in sorted(folder.iterdir()))
-    key = (folder.resolve(), files, sorted(map(str, options.items())))
+    key = (kind, folder.resolve(), files, sorted(map(str, options.items())))
     gc.collect()  # a trainer goes in a circle
     if key == _Kept.key and _Kept.model is not None and not in_use() and not _split(_Kept.model):
         model = _Kept.model.unload()
@@ -57,7 +57,7 @@ def read(kind: Any, folder: Path, options: dict[str, Any]) -> Any:
 
 def frozen(backbone: Any) -> None:
     """Note that an adapter was put into a backbone, and its weights will stay as they are."""
-    if _Kept.on and _Kept.user() is backbone:
+    if _Kept.on and _Kept.user() is backbone and _Kept.tokenizer is not None:
         _Kept.model = backbone.model
 
 

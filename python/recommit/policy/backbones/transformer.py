@@ -13,7 +13,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -50,8 +50,9 @@ SHARED = 8
 
 
 class TransformersBackbone(nn.Module):
-    """See ``Backbone``; a family adds its pictures. ``model`` may be wrapped by PEFT; the modules are looked up through
-    ``base``."""
+    """A model of the transformers library with decoder layers like those of Llama and Qwen. A family gives the names
+    below, and its pictures: ``token_pixels``, ``pixels``, ``features``, ``vision_modules`` and ``processor``. ``model``
+    may be wrapped by PEFT; the modules are looked up through ``base``."""
 
     lora_targets = r".*language_model\.layers\.\d+\.(self_attn\.(q|k|v|o)_proj|mlp\.(gate|up|down)_proj)"
     cell_local = False
@@ -60,6 +61,8 @@ class TransformersBackbone(nn.Module):
     model_class: str
     #: The same of its tokenizer: a folder does not choose.
     tokenizer_class = "Qwen2Tokenizer"
+    #: Of parts of the configuration for which the family takes any: the class that this one takes.
+    config_parts: ClassVar[dict[str, str]] = {}
     #: The text around and in place of a picture.
     markers: Markers
 
@@ -68,7 +71,7 @@ class TransformersBackbone(nn.Module):
         self.model = model
         self.tokenizer: Any = tokenizer
         self.config: Any = model.config
-        self.width = int(self.config.text_config.hidden_size)
+        self.width = int(self.config.get_text_config().hidden_size)
         self.recompute = False
 
     @classmethod
@@ -96,11 +99,13 @@ class TransformersBackbone(nn.Module):
             _refuse_larger(kind, about := cls.read_config(path), Path(path))
             tokenizer = cls.read_tokenizer(path)
             cell = tokenizer(cls.markers.token, add_special_tokens=False)["input_ids"]
-            if cell != [about.image_token_id]:  # as without tokenizer.json, for which transformers makes an empty one
+            said = getattr(about, "image_token_id", None)  # none in a model of text alone
+            if cell != [said] and (said is not None or len(cell) != 1):  # without tokenizer.json there is an empty one
                 raise ValueError(
-                    f"expected files of a tokenizer that writes {cls.markers.token} as token {about.image_token_id}, "
-                    f"as config.json says, got {cell}"
+                    f"expected files of a tokenizer that writes {cls.markers.token} as token {said}, as config.json "
+                    f"says, got {cell}"
                 )
+            about.image_token_id = cell[0]
             with quiet():
                 model, report = kind.from_pretrained(
                     path,
@@ -115,8 +120,8 @@ class TransformersBackbone(nn.Module):
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # the library has errors of its own, and of all that it reads with
-            said = cut(" ".join(str(error).split()), 300)
-            raise ValueError(f"backbone: expected a model that transformers reads in {path}, got: {said}") from error
+            words = cut(" ".join(str(error).split()), 300)
+            raise ValueError(f"backbone: expected a model that transformers reads in {path}, got: {words}") from error
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"backbone: expected all tensors of the model in {path}, got none for {missing[:3]}")
         return cls(model, tokenizer)
@@ -140,7 +145,12 @@ class TransformersBackbone(nn.Module):
         import transformers
 
         kind = getattr(transformers, cls.model_class).config_class
-        about = kind.from_dict(_fields_of(kind, verified.values(Path(path), "config.json")))
+        values = verified.values(Path(path), "config.json")
+        parts = {name: getattr(transformers, part) for name, part in cls.config_parts.items()}
+        for name, part in parts.items():
+            if (got := (values.get(name) or {}).get("model_type")) != part.model_type:
+                raise ValueError(f"expected {name} of model type {part.model_type}, got {brief(got)}")
+        about = kind.from_dict(_fields_of(kind, kind.sub_configs | parts, values))
         about._attn_implementation, about._experts_implementation = ATTENTION, None
         return about
 
@@ -149,6 +159,11 @@ class TransformersBackbone(nn.Module):
         """The transformers model under any PEFT wrapper."""
         model: Any = self.model
         return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+    @property
+    def language_model(self) -> Any:
+        """What has ``embed_tokens``, ``layers``, ``norm`` and ``rotary_emb``."""
+        return self.base.language_model
 
     @property
     def device(self) -> torch.device:
@@ -182,24 +197,17 @@ class TransformersBackbone(nn.Module):
         if tokens.count(pad) != rows * cols:
             raise ValueError(f"prompts: expected {rows * cols} image tokens in {prompt.name}, got {tokens.count(pad)}")
         start = tokens.index(pad)
-        positions = self._positions(len(tokens), start, rows, cols).to(self.device)
+        positions = self.positions(len(tokens), start, rows, cols).to(self.device)
         return PromptInputs(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
 
-    def _positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:
-        """For the rotary embedding, by the multimodal rule: text counts up in all three axes, the picture's tokens
-        carry (start, start + row, start + column), and text goes on after the larger side. [3, 1, count]"""
-        positions = torch.empty(3, count, dtype=torch.long)
-        positions[:, :start] = torch.arange(start)
-        cell = torch.arange(rows * cols)
-        positions[:, start : start + rows * cols] = start + torch.stack([cell * 0, cell // cols, cell % cols])
-        rest = count - start - rows * cols
-        positions[:, count - rest :] = start + max(rows, cols) + torch.arange(rest)
-        return positions[:, None]
+    def positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:  # noqa: ARG002
+        """For the rotary embedding, [1, count] or [3, 1, count]: the picture's tokens count like words."""
+        return torch.arange(count)[None]
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         """See ``Backbone.z``. Features wider than the language model are what later layers add to the picture's tokens,
         one width per layer from the first."""
-        language = self.base.language_model
+        language = self.language_model
         embedded = language.embed_tokens(geometry.tokens)
         batch, start, end = len(features), geometry.image_start, geometry.image_start + features.shape[1]
         embedded = embedded.expand(batch, -1, -1)
@@ -236,11 +244,11 @@ class TransformersBackbone(nn.Module):
         replace(Files(), folder / "preprocessor_config.json", text.encode())
 
 
-def _fields_of(kind: Any, values: dict[str, Any]) -> dict[str, Any]:
+def _fields_of(kind: Any, parts: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """Of the values of a configuration the fields that its class has, or its parts have, which published models keep
     beside them, or within."""
-    own = {name: {field.name for field in fields(part)} | NAMED_BESIDES for name, part in kind.sub_configs.items()}
-    known = {field.name for field in fields(kind)}.union(*own.values())
+    own = {name: {field.name for field in fields(part)} | NAMED_BESIDES for name, part in parts.items()}
+    known = {field.name for field in fields(kind)}.union(NAMED_BESIDES, *own.values())
     kept = {name: value for name, value in values.items() if name in known}
     for name, names in own.items():
         if isinstance(inner := kept.get(name), dict):

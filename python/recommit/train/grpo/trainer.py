@@ -27,6 +27,7 @@ from recommit.data.assignment import learnable
 from recommit.data.spec import set_names
 from recommit.graph.build import PolicyGraph
 from recommit.graph.policy_evaluation import PolicyEvaluation
+from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
@@ -74,6 +75,7 @@ def train(
     data: str | Path | Sequence[str | Path] | None = None,
     reward: str | Path | None = None,
     backbone: str | Path | None = None,
+    backbone_class: Any = None,
     trackers: Mapping[str, str] | None = None,
     quiet: bool = False,
 ) -> int:
@@ -81,14 +83,15 @@ def train(
 
     ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which. ``reward`` is a
-    file of Python, which is run, ``backbone`` the place of one that is neither listed nor random, ``trackers`` the
-    project of wandb and of trackio.
+    file of Python, which is run, ``backbone`` the place of one that is neither listed nor random, ``backbone_class``
+    what reads one of no family, ``trackers`` the project of wandb and of trackio.
     """
     every = [each.spec for each in opened(data)] if data else initial_policy.recipes(init, Path(out))
     specs = initial_policy.chosen(every, config.tasks, data or init)
     check_puzzles(config, specs)
     scored = own_reward(reward) if reward else None  # before anything is trained
-    with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
+    given = given_backbone(backbone, backbone_class)
+    with given, opened_run(config, out, trackers or {}) as (team, folder, interrupt):
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": spec.to_dict()} for spec in specs]
         begun: dict[str, Any] = {"init": weights_of(begin), "data": content if content[1:] else content[0]}

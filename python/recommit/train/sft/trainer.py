@@ -24,6 +24,7 @@ from recommit import rng
 from recommit.data import loading
 from recommit.data.dataset import Dataset
 from recommit.data.spec import set_names
+from recommit.policy.backbones.backbone import given_backbone, given_class
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
@@ -57,6 +58,7 @@ def train(
     *,
     init: str | Path | None = None,
     backbone: str | Path | None = None,
+    backbone_class: Any = None,
     trackers: Mapping[str, str] | None = None,
     quiet: bool = False,
 ) -> int:
@@ -64,11 +66,12 @@ def train(
     interrupted.
 
     ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``;
-    ``backbone`` is the place of one that is neither listed nor random, and ``trackers`` the project of wandb and of
-    trackio.
+    ``backbone`` is the place of one that is neither listed nor random, ``backbone_class`` reads one of no family, and
+    ``trackers`` are the project of wandb and of trackio.
     """
     datasets = opened(data)
-    with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
+    given = given_backbone(backbone, backbone_class)
+    with given, opened_run(config, out, trackers or {}) as (team, folder, interrupt):
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         begin, found = initial_policy.warm_start(init, folder, team) if init else None, None
         if begin is not None:
@@ -76,6 +79,7 @@ def train(
         else:
             found = initial_policy.place_of(config.model, folder, team, backbone)
             begun |= {"commit": found[1]} if found[1] else {}
+            begun |= {"backbone_class": own.__name__} if (own := given_class()) else {}
         folder.begin(begun)
         quiet = quiet or not team.is_main_process
         with closing(SftTrainer(config, datasets, folder, team, begin=begin, found=found, quiet=quiet)) as run:

@@ -24,10 +24,7 @@ DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 ADAPTED = PolicyConfig(lora=LoraConfig(), decoder=DECODER)
 TASKS = [recommit.Sliding(3), recommit.Sliding(2, 4), recommit.Sokoban((5, 7), 1)]
 #: Preset, and the published class with its language-model head.
-FAMILIES = {
-    "tiny": "Qwen2_5_VLForConditionalGeneration",
-    "tiny-qwen3-vl": "Qwen3VLForConditionalGeneration",
-}
+FAMILIES = {"tiny": "Qwen2_5_VLForConditionalGeneration", "tiny-qwen3-vl": "Qwen3VLForConditionalGeneration"}
 
 
 @pytest.fixture(scope="module", params=FAMILIES, ids=str)
@@ -51,19 +48,12 @@ def reread(frame):
     return np.asarray(Image.open(file))
 
 
-def pictures_of(policy, task, states):
-    vision, backbone = policy.vision, policy.backbone
-    look = {"theme": policy.config.theme, "crop": vision.crops(task)}
-    if hasattr(backbone, "tiles"):
-        return backbone.tiles(task, states, cell=policy.config.cell, **look)
-    return task.render(states, cell=policy.config.cell or backbone.token_pixels, **look)
-
-
 def stock_z(folder, stock, policy, task, states):
     """By nothing of ours but the drawing, the prompt's text and the published conventions."""
     name = json.loads((folder / "preprocessor_config.json").read_text())["image_processor_type"]
     processor = getattr(transformers, name).from_pretrained(folder)  # AutoImageProcessor of 5.17 wants torchvision
-    images = [reread(frame) for frame in pictures_of(policy, task, states)]
+    crop = policy.vision.crops(task)
+    images = [reread(frame) for frame in task.render(states, cell=policy.backbone.token_pixels, crop=crop)]
     inputs = dict(processor(images=images, return_tensors="pt"))
     count = int(inputs["image_grid_thw"][0].prod()) // 4
     text = "<|vision_start|>" + "<|image_pad|>" * count + "<|vision_end|>"
