@@ -134,7 +134,7 @@ class Shadow:
             with torch.device("meta"):
                 if stage.head is not None or stage.depths:
                     self.policy.replace_head(stage.head or self.policy.config.head, depths=stage.depths)
-                freeze(self.policy, self.variant, stage, [task])
+                freeze(self.policy, self.variant, [task])
                 self.reference = ReferencePolicy(self.policy) if stage.objective.kl > 0 else None
         self.policy.backbone.recompute = stage.engine.checkpointing
 

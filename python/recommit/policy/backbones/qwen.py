@@ -15,6 +15,7 @@ from recommit.policy.backbones.transformer import (
     normalize,
     normed,
     patches,
+    region,
     rotate,
     signed,
 )
@@ -147,7 +148,7 @@ class QwenBackbone(TransformersBackbone):
         visual = self.base.visual
         if grid not in self._passes:
             self._passes[grid] = self.vision_pass(visual, grid, pixels.device)
-        return self._passes[grid].run(visual, pixels)
+        return region(VisionPass.run, self.compiled)(self._passes[grid], visual, pixels)
 
     def vision_modules(self) -> list[nn.Module]:
         return [self.base.visual]

@@ -9,6 +9,7 @@ the last decoder layer computes only the position that is read.
 from __future__ import annotations
 
 import json
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
@@ -30,7 +31,7 @@ from recommit.storage.files import Files, replace
 from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -47,6 +48,9 @@ NAMED_BESIDES = {"model_type", "rope_theta", "rope_scaling", "torch_dtype"}
 NAMING_FILES = ("fast_tokenizer_files", "vocab", "merges", "gguf_file", "tokenizer_object")
 #: Tokens of text before the picture from which on it is worth computing them once for all states.
 SHARED = 8
+#: States of the smallest compiled pass, and shapes that may be compiled: puzzles, sizes and powers of two, with and
+#: without gradients and dropout.
+LEAST, SHAPES = 4, 256
 
 
 class TransformersBackbone(nn.Module):
@@ -69,7 +73,7 @@ class TransformersBackbone(nn.Module):
         self.tokenizer: Any = tokenizer
         self.config: Any = model.config
         self.width = int(self.config.text_config.hidden_size)
-        self.recompute = False
+        self.recompute, self.compiled = False, "none"
 
     @classmethod
     def from_pretrained(
@@ -205,17 +209,15 @@ class TransformersBackbone(nn.Module):
         embedded = embedded.expand(batch, -1, -1)
         seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
         x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
+        deeper = [F.pad(each, (0, 0, start, embedded.shape[1] - end)) for each in deeper]
+        if self.compiled != "none":  # in as few shapes as can be
+            x, *deeper = (F.pad(each, (0, 0, 0, 0, 0, filled(batch) - batch)) for each in (x, *deeper))
         cos, sin = language.rotary_emb(x, geometry.positions)
         adapters = Adapters((group for layer in language.layers for group in of_one_input(layer)), x.dtype)
         sequences = (SharedText if start >= SHARED else Sequences)(start, x, (cos, signed(sin)), adapters)
-        x = sequences.pack(x)
-        *layers, last = language.layers
-        for number, layer in enumerate(layers):
-            run = partial(sequences.layer, layer)
-            x = checkpoint(run, x, use_reentrant=False) if self.recompute and torch.is_grad_enabled() else run(x)
-            if number < len(deeper):
-                x = x + sequences.pack(F.pad(deeper[number], (0, 0, start, embedded.shape[1] - end)))
-        return normed(language.norm, sequences.last(last, x))
+        recompute = self.recompute and torch.is_grad_enabled()
+        run = region(decoded, self.compiled)
+        return run(language, sequences, sequences.pack(x), list(map(sequences.pack, deeper)), recompute)[:batch]
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         for module in self.vision_modules():
@@ -234,6 +236,41 @@ class TransformersBackbone(nn.Module):
         self.tokenizer.save_pretrained(folder)
         text = json.dumps(self.processor(), indent=2) + "\n"
         replace(Files(), folder / "preprocessor_config.json", text.encode())
+
+
+def filled(states: int) -> int:
+    """How many states a compiled pass of some has, the last ones without meaning: a power of two, from ``LEAST`` on."""
+    return max(LEAST, 1 << (states - 1).bit_length())
+
+
+@lru_cache
+def region(function: Callable[..., Tensor], backend: str) -> Callable[..., Tensor]:
+    """A function as it is, or each of its shapes as one piece that a ``backend`` of torch.compile made: kernels of a
+    GPU are then started together, from memory that the next call overwrites."""
+    if backend == "none":
+        return function
+    mode = {"mode": "reduce-overhead"} if backend == "inductor" else {}
+    run = torch.compile(function, backend=backend, fullgraph=True, dynamic=False, **mode)
+
+    def whole(*given: Any) -> Tensor:
+        limits = torch._dynamo.config.patch(recompile_limit=SHAPES, accumulated_recompile_limit=SHAPES)
+        with limits, warnings.catch_warnings():  # dynamo itself looks for gradients where none are kept
+            warnings.filterwarnings("ignore", ".*attribute of a Tensor that is not a leaf", UserWarning)
+            return run(*given).clone()
+
+    return whole
+
+
+def decoded(language: Any, sequences: Sequences, x: Tensor, added: list[Tensor], recompute: bool) -> Tensor:
+    """The normalised output of all decoder layers at each state's last position, [batch, width]; ``added`` comes to
+    that of the first ones."""
+    *layers, last = language.layers
+    for number, layer in enumerate(layers):
+        run = partial(sequences.layer, layer)
+        x = checkpoint(run, x, use_reentrant=False) if recompute else run(x)
+        if number < len(added):
+            x = x + added[number]
+    return normed(language.norm, sequences.last(last, x))
 
 
 def _fields_of(kind: Any, values: dict[str, Any]) -> dict[str, Any]:

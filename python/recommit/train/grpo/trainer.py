@@ -164,7 +164,7 @@ class GrpoTrainer(Trainer):
         process.seed_everything(seed)
         seeds = [rng.derived_seed(seed, rng.Purpose.GAME, i) for i in range(len(specs))] if specs[1:] else [seed]
         self.puzzles = list(map(self._puzzle, set_names(specs), specs, seeds))
-        freeze(self.policy, self.variant, self.config, [puzzle.task for puzzle in self.puzzles])
+        freeze(self.policy, self.variant, [puzzle.task for puzzle in self.puzzles])
         any_kl = any(puzzle.objective.kl > 0 for puzzle in self.puzzles)
         self.reference = ReferencePolicy(policy) if any_kl else None
         #: Of one puzzle in an optimizer step: rows of all ranks, of this one, and of a micro-batch.
@@ -362,9 +362,8 @@ class GrpoTrainer(Trainer):
         return f"{initial_policy.described(self.policy, self.team)}; {self.variant.name}; {each}"
 
 
-def freeze(policy: CommitPolicy, own: Variant, config: GrpoConfig, tasks: list[Puzzle]) -> None:
+def freeze(policy: CommitPolicy, own: Variant, tasks: list[Puzzle]) -> None:
     """Freeze what a variant does not train."""
-    policy.backbone.recompute = config.engine.checkpointing
     policy.eval()  # no dropout: what is compared must differ by its weights alone
     policy.train_only(*tasks, depth_head=own.head)
     vision = {id(p) for p in policy.backbone.vision_parameters()}

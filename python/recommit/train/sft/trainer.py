@@ -182,7 +182,6 @@ class SftTrainer(Trainer):
         self.config = replace(config, targets=config.targets.of(self.policy.config))
         initial_policy.note_puzzles(self.policy, recipes)
         self.policy.train_only(*self.tasks, depth_head=False)
-        self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
         process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
