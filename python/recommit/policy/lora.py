@@ -55,7 +55,7 @@ class Adapters:
         layers = [layer for group in adapted for layer in group]
         #: Projection -> its group's first factors, its place among them, and its second one.
         self._factors: dict[int, tuple[Tensor, int, Tensor]] = {}
-        self._split = False
+        self._split, self.weights = False, list[Tensor]()
         if not layers:
             return
         (name,) = layers[0].active_adapters
@@ -66,6 +66,7 @@ class Adapters:
         self._split = hasattr(weights[0], "ds_id")  # among ranks: gathered at a module's own entrance only
         if not self._split:
             firsts, seconds = joined(weights, list(map(len, adapted)), layers[0].scaling[name], dtype)
+            self.weights = [*firsts, *seconds]
             places = [(first, i) for first, group in zip(firsts, adapted, strict=True) for i in range(len(group))]
             self._factors = {id(a): (*b, c) for a, b, c in zip(layers, places, seconds, strict=True)}
 

@@ -28,9 +28,16 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: States per pass of a frozen encoder, the last ones filled up: rounding depends on the number of rows, and cached
-#: features must not depend on what else was missing, since a resumed run begins with an empty cache.
-TOGETHER = 8
+#: Fewest and most states per pass of a frozen encoder.
+FEWEST, MOST = 8, 64
+
+
+def group(states: int) -> int:
+    """States per pass of a frozen encoder, for a run that observes so many at a time. The last ones are filled up:
+    rounding depends on the number of rows, and cached features must not depend on what else was missing, since a
+    resumed run begins with an empty cache. Eight pictures of the 7B model take a GPU about as long as the start of
+    their kernels does."""
+    return min(max(FEWEST, 1 << states.bit_length() - 1), MOST)
 
 
 class Vision:
@@ -47,6 +54,8 @@ class Vision:
             )
         backbone.grid(1, 1, config.cell)  # refuses what this family does not draw
         self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
+        #: States per pass of a frozen encoder, see ``group``.
+        self.together = FEWEST
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0
@@ -129,9 +138,9 @@ class Vision:
         if self._split():  # every rank goes through the encoder once
             encoded = self._encode(task, states[list(missing.values()) or [0]], copy)
             fresh = dict(zip(missing, encoded, strict=False))
-        for begin in range(0, len(missing) if not fresh else 0, TOGETHER):
-            part = list(missing)[begin : begin + TOGETHER]
-            encoded = self._encode(task, states[np.resize([missing[key] for key in part], TOGETHER)], copy)
+        for begin in range(0, len(missing) if not fresh else 0, self.together):
+            part = list(missing)[begin : begin + self.together]
+            encoded = self._encode(task, states[np.resize([missing[key] for key in part], self.together)], copy)
             fresh |= dict(zip(part, encoded, strict=False))
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():

@@ -142,11 +142,6 @@ def estimate(options: EstimateOptions, json: bool = False) -> None:
     from recommit.estimate.costs import text
 
     tell("\n".join(map(text, estimates)), end="")
-    if len({each.task for each in estimates}) > 1:
-        tell(
-            "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "
-            "takes the mean of the times, reinforcement at most their sum, and both the larger memory."
-        )
     tell("\nBy arithmetic; no run of it was measured on a GPU: docs/a100.md says how.")
 
 

@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from recommit.policy.backbones import transformer
 from recommit.policy.backbones.transformer import (
     Normalization,
     TransformersBackbone,
     normalize,
     normed,
     patches,
-    region,
     rotate,
     signed,
 )
@@ -148,7 +148,7 @@ class QwenBackbone(TransformersBackbone):
         visual = self.base.visual
         if grid not in self._passes:
             self._passes[grid] = self.vision_pass(visual, grid, pixels.device)
-        return region(VisionPass.run, self.compiled)(self._passes[grid], visual, pixels)
+        return transformer.region(VisionPass.run, self.compiled)(self._passes[grid], visual, pixels)
 
     def vision_modules(self) -> list[nn.Module]:
         return [self.base.visual]

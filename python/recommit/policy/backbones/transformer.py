@@ -305,7 +305,7 @@ class Sequences:
 
     def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters) -> None:
         self.text, self.batch, self.own, self.angles = text, len(x), x.shape[1] - text, angles
-        self.linears = adapters.linears
+        self.adapters, self.linears = adapters, adapters.linears
 
     def pack(self, x: Tensor) -> Tensor:
         """One sequence per state, as the layers see them."""

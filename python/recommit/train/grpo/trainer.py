@@ -31,6 +31,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
 from recommit.policy.tensors import to_device, to_host
+from recommit.policy.vision import group
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs import process
@@ -171,6 +172,7 @@ class GrpoTrainer(Trainer):
         self.rows = optim.batch // len(specs)
         self.share = self.rows // team.world
         self.micro_batch = optim.micro_batch or self.share
+        policy.vision.together = group(max(puzzle.config.rollout.instances for puzzle in self.puzzles) // team.world)
         passes = len(specs) * -(-self.share // self.micro_batch)
         self.engine = make_engine(policy, optim, self.config.engine, team, passes)
         length = policy.config.plan_length

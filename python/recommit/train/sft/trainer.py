@@ -27,6 +27,7 @@ from recommit.data.spec import set_names
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
+from recommit.policy.vision import group
 from recommit.runs import process
 from recommit.storage.schema import refuse
 from recommit.train import initial_policy, validation
@@ -183,6 +184,7 @@ class SftTrainer(Trainer):
         initial_policy.note_puzzles(self.policy, recipes)
         self.policy.train_only(*self.tasks, depth_head=False)
         self.policy.train()
+        self.policy.vision.together = group(min(max(self.feed.most), config.optim.micro_batch or config.optim.batch))
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
         process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)
