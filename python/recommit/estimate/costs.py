@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from recommit.estimate.machine import Pace
-    from recommit.estimate.schedule import Phase, Stage
+    from recommit.estimate.schedule import Passes, Phase, Stage
+    from recommit.policy.flop_counter import Cost
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
@@ -56,13 +57,19 @@ class PhaseCost:
     kinds: dict[str, int]
     kernels: dict[str, int]
     launches: dict[str, int]
-    #: By kind of pass how many states a pass has, and how many tokens the language model then computes: of each puzzle.
-    passes: dict[str, list[tuple[int, int]]]
+    #: By kind, of each puzzle: how many passes, states of one, and tokens that the language model then computes.
+    passes: dict[str, list[tuple[int, int, int]]]
 
     @property
     def flops(self) -> int:
         """Of one step of one rank."""
         return sum(self.kinds.values())
+
+    @property
+    def tokens(self) -> int:
+        """That the language model computes in one step of one rank."""
+        each = [passes for kind, passes in self.passes.items() if kind not in ("encode", "head")]
+        return sum(many * row for passes in each for many, _, row in passes)
 
 
 @dataclass(frozen=True)
@@ -150,9 +157,10 @@ def estimate(
     puzzles: Sequence[Puzzle],
     machine: Machine,
     progress: Callable[[str], None] = lambda _: None,
+    known: dict[str, dict[Passes, Cost]] | None = None,
 ) -> Estimate:
     """Estimate a stage of puzzles that learn together; ``model`` is that of the warm start, also for GRPO, whose recipe
-    does not name one."""
+    does not name one. ``known`` remembers passes from one estimate to the next on the same kind of machine."""
     name, sft = ("sft", True) if isinstance(stage, SftConfig) else ("grpo", False)
     stages, shadows = [], []
     for i, puzzle in enumerate(puzzles):
@@ -161,13 +169,17 @@ def estimate(
         stages.append(replace(own, validation=own.validation.of(puzzle)))  # type: ignore[arg-type]
         beside = [*puzzles[:i], *puzzles[i + 1 :]]
         shadows.append(Shadow(stages[-1], model, puzzle, beside=beside, gpu=machine.card != "cpu"))
+        # Passes depend on no number of steps, starts or states.
+        left_out = ("optim", "rollout", "validation", "run")
+        same = {name: each for name, each in vars(stages[-1]).items() if name not in left_out}
+        shadows[-1].costs = {} if known is None else known.setdefault(f"{named(puzzle)} {model} {same}", {})
     tasks, depths = [puzzle.task for puzzle in puzzles], len(shadows[0].policy.config.depths)
     plan, phases = schedule(stages, tasks, machine.gpus, depths, model.dtype), []
     seen = [p.states for p in plan[0].passes if p.kind == ("learn" if sft else "sample")] or [1]
     for shadow in shadows:
         shadow.policy.vision.together = group(max(seen))
     for phase in plan:
-        counts, passed = [Counter[str]() for _ in range(3)], dict[str, list[tuple[int, int]]]()
+        counts, passed = [Counter[str]() for _ in range(3)], dict[str, list[tuple[int, int, int]]]()
         for passes in phase.passes:
             shadow, kind = shadows[passes.puzzle], passes.kind
             progress(f"{name}, {named(puzzles[passes.puzzle])}: what a {phase.name} computes")
@@ -175,7 +187,8 @@ def estimate(
             found = shadow.flops(passes), *shadow.kernels(passes, first=first)
             for count, each in zip(counts, found, strict=True):
                 count[kind] += each
-            passed.setdefault(kind, []).append((passes.states, shadow.row(passes)))
+            many = -(-passes.observations // passes.states)
+            passed.setdefault(kind, []).append((many, passes.states, shadow.row(passes)))
         passed = {kind: each for kind, each in passed.items() if counts[1][kind]}
         flops, kernels, launches = ({kind: count[kind] for kind in passed} for count in counts)
         phases.append(PhaseCost(phase.name, phase.times, flops, kernels, launches, passed))
@@ -291,8 +304,8 @@ def _lines(estimate: Estimate) -> Iterator[str]:
         yield f"{phase.name}, {phase.times:,} of them: {most}{operations(phase.flops * gpus)} on all ranks; of one:"
         for kind, flops in phase.kinds.items():
             kernels = f"{phase.kernels[kind]:>9,} kernels ({phase.launches[kind]:,} compiled)"
-            passes = ", ".join(f"{states} ({row:,})" for states, row in phase.passes[kind])
-            yield f"  {operations(flops):>12} {kernels:>34}  {_KINDS[kind]}; states of a pass (its tokens): {passes}"
+            passes = ", ".join(f"{many} of {states} ({row:,})" for many, states, row in phase.passes[kind])
+            yield f"  {operations(flops):>12} {kernels:>34}  {_KINDS[kind]}; passes of states (tokens): {passes}"
     memory = estimate.memory
     yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(estimate.limit)} at the worst moment"
     sizes = {

@@ -128,7 +128,7 @@ class Shadow:
         self.policy, self.missing = _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
-        self._costs: dict[Passes, Cost] = {}
+        self.costs: dict[Passes, Cost] = {}
         if isinstance(stage, SftConfig):
             self.policy.train_only(task, *beside, depth_head=False)
             self.policy.train()
@@ -245,8 +245,8 @@ class Shadow:
         """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
         one of several in a step, the gradients of others are there already."""
         several = passes.kind == "learn" and passes.observations > passes.states
-        alike = replace(passes, observations=passes.states * (1 + several))
-        if alike not in self._costs:
+        alike = replace(passes, observations=passes.states * (1 + several), puzzle=0)
+        if alike not in self.costs:
             with self._kernels():
                 own = self._counted(alike)
                 if self.missing:
@@ -257,8 +257,8 @@ class Shadow:
                     )
                     # Without a gradient layers take each other's memory.
                     own = whole if passes.kind == "learn" else replace(whole, peak=own.peak)
-            self._costs[alike] = own
-        return self._costs[alike]
+            self.costs[alike] = own
+        return self.costs[alike]
 
     @contextmanager
     def _shallower(self) -> Iterator[None]:

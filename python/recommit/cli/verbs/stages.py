@@ -202,18 +202,27 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
         tell(f"{options.out}: {counts['figures']} figures, {made.watched} of {made.of} instances to watch")
 
 
-def reproduce(options: ReproduceOptions, show: bool = False, quiet: bool = False) -> int:
+def reproduce(options: ReproduceOptions, show: bool = False, plan: str = "", quiet: bool = False) -> int:
     """Run a preset: data, warm start, GRPO, evaluation and report.
 
     What is there is not made again.
 
     Args:
         show: Print the commands of the preset, as a shell would run them, and stop.
+        plan: Estimate its training runs on this card (a100, h200, rtx4090), which takes minutes, and stop.
         quiet: Say nothing while working.
     """
     from recommit.reproduce import run
 
     if show:
         tell(run.shown(options), end="")
+        return 0
+    if plan:
+        line = StatusLine()
+        try:
+            table = run.planned(options, plan, line.show)
+        finally:
+            line.clear()
+        tell(table, end="")
         return 0
     return run.reproduce(options, quiet=quiet)

@@ -44,7 +44,7 @@ def test_flags_change_what_is_estimated(capsys):
 def test_puzzles_of_one_run_are_estimated_together(capsys):
     (one,) = said(capsys, "laptop-joint", "--stage", "sft", *SMALL, *LITTLE)
     assert one["puzzles"] == ["sliding-3x3", "sokoban-8x8"]
-    assert [states for states, _ in one["phases"][0]["passes"]["learn"]] == [4, 4]
+    assert [states for _, states, _ in one["phases"][0]["passes"]["learn"]] == [4, 4]
     assert main(["estimate", "laptop-joint", "--puzzles", "sliding"]) == 2
 
 
