@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from recommit.estimate.machine import Pace
-    from recommit.estimate.schedule import Passes, Phase, Stage
-    from recommit.policy.flop_counter import Cost
+    from recommit.estimate.schedule import Phase, Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
@@ -111,7 +110,7 @@ class Estimate:
     phases: tuple[PhaseCost, ...]
     memory: Memory
     rate: Rate
-    #: Is the backbone compiled? Then kernels follow each other as such do.
+    #: Is the backbone compiled?
     compiled: bool
 
     @property
@@ -137,9 +136,7 @@ class Estimate:
     def _by(self, pace: Pace) -> float:
         seconds = pace.start
         for phase in self.phases:
-            kernels, launches = (sum(each.values()) for each in (phase.kernels, phase.launches))
-            alone = launches if self.compiled else kernels
-            starting = alone * pace.launch + (kernels - alone) * pace.within
+            starting = sum((phase.launches if self.compiled else phase.kernels).values()) * pace.launch
             products = phase.flops / (self.rate.peak * pace.share)
             seconds += phase.times * (max(products, starting) if pace.overlap else products + starting)
         return seconds
@@ -157,10 +154,9 @@ def estimate(
     puzzles: Sequence[Puzzle],
     machine: Machine,
     progress: Callable[[str], None] = lambda _: None,
-    known: dict[str, dict[Passes, Cost]] | None = None,
 ) -> Estimate:
     """Estimate a stage of puzzles that learn together; ``model`` is that of the warm start, also for GRPO, whose recipe
-    does not name one. ``known`` remembers passes from one estimate to the next on the same kind of machine."""
+    does not name one."""
     name, sft = ("sft", True) if isinstance(stage, SftConfig) else ("grpo", False)
     stages, shadows = [], []
     for i, puzzle in enumerate(puzzles):
@@ -169,10 +165,6 @@ def estimate(
         stages.append(replace(own, validation=own.validation.of(puzzle)))  # type: ignore[arg-type]
         beside = [*puzzles[:i], *puzzles[i + 1 :]]
         shadows.append(Shadow(stages[-1], model, puzzle, beside=beside, gpu=machine.card != "cpu"))
-        # Passes depend on no number of steps, starts or states.
-        left_out = ("optim", "rollout", "validation", "run")
-        same = {name: each for name, each in vars(stages[-1]).items() if name not in left_out}
-        shadows[-1].costs = {} if known is None else known.setdefault(f"{named(puzzle)} {model} {same}", {})
     tasks, depths = [puzzle.task for puzzle in puzzles], len(shadows[0].policy.config.depths)
     plan, phases = schedule(stages, tasks, machine.gpus, depths, model.dtype), []
     seen = [p.states for p in plan[0].passes if p.kind == ("learn" if sft else "sample")] or [1]

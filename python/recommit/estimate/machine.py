@@ -13,9 +13,8 @@ class Pace(NamedTuple):
 
     #: Of the best rate, while products are computed.
     share: float
-    #: Seconds between the starts of two kernels, by Python and within what is compiled.
+    #: Seconds between the starts of two kernels; a compiled piece counts as one.
     launch: float
-    within: float
     #: Seconds before the first step: imports, weights, process groups.
     start: float
     #: Are kernels started while others compute? Then the longer of the two counts, else both.
@@ -26,12 +25,11 @@ class Pace(NamedTuple):
         """In a few words."""
         how = "whichever is longer" if self.overlap else "one after the other"
         start = f", {self.start:.0f} s of start-up" if self.start else ""
-        launches = f"{self.launch * 1e6:.0f} us a kernel ({self.within * 1e6:.0f} where it is compiled)"
-        return f"{self.share:.0%} of the rate, {launches}, {how}{start}"
+        return f"{self.share:.0%} of the rate, {self.launch * 1e6:.0f} us a kernel, {how}{start}"
 
 
 #: Of ``Estimate.seconds``: passes of thousands of tokens in a resident process; passes of hundreds, one by one.
-LOW, HIGH = Pace(0.4, 5e-6, 1e-6, 0.0, True), Pace(0.2, 8e-6, 2e-6, 90.0, False)
+LOW, HIGH = Pace(0.4, 5e-6, 0.0, True), Pace(0.2, 8e-6, 90.0, False)
 
 
 class Rate(NamedTuple):

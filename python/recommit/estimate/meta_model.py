@@ -128,7 +128,7 @@ class Shadow:
         self.policy, self.missing = _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
-        self.costs: dict[Passes, Cost] = {}
+        self._costs: dict[Passes, Cost] = {}
         if isinstance(stage, SftConfig):
             self.policy.train_only(task, *beside, depth_head=False)
             self.policy.train()
@@ -246,7 +246,7 @@ class Shadow:
         one of several in a step, the gradients of others are there already."""
         several = passes.kind == "learn" and passes.observations > passes.states
         alike = replace(passes, observations=passes.states * (1 + several), puzzle=0)
-        if alike not in self.costs:
+        if alike not in self._costs:
             with self._kernels():
                 own = self._counted(alike)
                 if self.missing:
@@ -257,8 +257,8 @@ class Shadow:
                     )
                     # Without a gradient layers take each other's memory.
                     own = whole if passes.kind == "learn" else replace(whole, peak=own.peak)
-            self.costs[alike] = own
-        return self.costs[alike]
+            self._costs[alike] = own
+        return self._costs[alike]
 
     @contextmanager
     def _shallower(self) -> Iterator[None]:
@@ -392,13 +392,15 @@ class Shadow:
         """As ``transformer.region``: the way back begins with the gradient of the result, and has ended when that of
         the adapters, joined before, is there."""
 
+        begin, end = (partial(self._watch.piece, begins=begins) for begins in (True, False))
+
         def whole(*given: Any) -> Tensor:
-            self._watch.begin()
+            begin()
             result = function(*given)
-            self._watch.end()
+            end()
             if result.requires_grad:
-                result.register_hook(self._watch.begin)
-                given[1].adapters.weights[0].grad_fn.register_prehook(self._watch.end)
+                result.register_hook(begin)
+                next(iter(given[1].adapters._factors.values()))[0].grad_fn.register_prehook(end)
             return result
 
         return whole

@@ -61,10 +61,14 @@ class EstimateOptions:
 
     def stages(self) -> list[Stage]:
         """The configurations of the stages that are asked for."""
-        from recommit.train.config import section
+        from recommit.train.config import load, section
+        from recommit.train.grpo.config import GrpoConfig
 
         names = [self.stage] if self.stage != "both" else [n for n in ("sft", "grpo") if section(self.recipe, n)]
-        return [self._stage(name) for name in names]
+        rest, found = [change for change in self.set if not change.strip().startswith("model.")], list["Stage"]()
+        if "sft" in names:
+            found.append(replace(load(self.recipe, rest), model=self.model))
+        return [*found, *(load(self.recipe, rest, GrpoConfig, "grpo") for name in names if name == "grpo")]
 
     @property
     def model(self) -> ModelConfig:
@@ -86,18 +90,9 @@ class EstimateOptions:
         found = [registry.puzzle(name) for name in named or tasks(self.recipe) or self.model.policy.tasks]
         return [each.of(each.usual.size, 1) for each in found]
 
-    def _stage(self, name: str) -> Stage:
-        from recommit.train.config import load
-        from recommit.train.grpo.config import GrpoConfig
-
-        rest = [change for change in self.set if not change.strip().startswith("model.")]
-        stage: Stage = load(self.recipe, rest, GrpoConfig, name) if name == "grpo" else load(self.recipe, rest)
-        return stage if name == "grpo" else replace(stage, model=self.model)  # type: ignore[arg-type]
-
 
 def _board(name: str) -> Puzzle:
     """A puzzle by its name with its size."""
-    parts = re.fullmatch(r"([a-z]+)-(\d{1,3})x(\d{1,3})", name, re.ASCII)
-    if parts is None:
+    if not (parts := re.fullmatch(r"([a-z]+)-(\d{1,3})x(\d{1,3})", name, re.ASCII)):
         raise ValueError(f"puzzles: expected names with sizes, such as sliding-3x3, got {name!r:.80}")
     return registry.puzzle(parts[1]).of((int(parts[2]), int(parts[3])), 1)

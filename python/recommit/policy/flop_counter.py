@@ -62,13 +62,9 @@ class Watch(TorchDispatchMode):
                 self._take(leaf)
         return result
 
-    def begin(self, *_: Any) -> None:
-        """What comes now is one piece, until it ends."""
-        self._inside, self.launches = True, self.launches + 1
-
-    def end(self, *_: Any) -> None:
-        """The piece is over."""
-        self._inside = False
+    def piece(self, *_: Any, begins: bool) -> None:
+        """What is one piece begins or ends here."""
+        self._inside, self.launches = begins, self.launches + begins
 
     def _take(self, tensor: Tensor) -> None:
         storage = tensor.untyped_storage()
@@ -86,14 +82,11 @@ class Watch(TorchDispatchMode):
 
 def cost(work: Callable[[], Any], watch: Watch) -> Cost:
     """Count ``work``; what it returns is gone afterwards."""
-    before, counts = watch.now, (watch.flops, watch.kernels, watch.launches)
+    before, flops, kernels, launches = watch.now, watch.flops, watch.kernels, watch.launches
     watch.peak = before
     with watch:
         work()
-    flops, kernels, launches = (
-        a - b for a, b in zip((watch.flops, watch.kernels, watch.launches), counts, strict=True)
-    )
-    return Cost(flops, watch.peak - before, kernels, launches)
+    return Cost(watch.flops - flops, watch.peak - before, watch.kernels - kernels, watch.launches - launches)
 
 
 def _storages(values: Any) -> set[int]:

@@ -55,18 +55,16 @@ class Adapters:
         layers = [layer for group in adapted for layer in group]
         #: Projection -> its group's first factors, its place among them, and its second one.
         self._factors: dict[int, tuple[Tensor, int, Tensor]] = {}
-        self._split, self.weights = False, list[Tensor]()
+        self._split = False
         if not layers:
             return
         (name,) = layers[0].active_adapters
         dropout = layers[0].lora_dropout[name]
-        #: Probability; a name of an adapter would have each of them compiled.
-        self._dropout = getattr(dropout, "p", 0.0) if dropout.training else 0.0
+        self._dropout = getattr(dropout, "p", 0.0) if dropout.training else 0.0  # where no graph depends on the name
         weights = [getattr(layer, factor)[name].weight for factor in ("lora_A", "lora_B") for layer in layers]
         self._split = hasattr(weights[0], "ds_id")  # among ranks: gathered at a module's own entrance only
         if not self._split:
             firsts, seconds = joined(weights, list(map(len, adapted)), layers[0].scaling[name], dtype)
-            self.weights = [*firsts, *seconds]
             places = [(first, i) for first, group in zip(firsts, adapted, strict=True) for i in range(len(group))]
             self._factors = {id(a): (*b, c) for a, b, c in zip(layers, places, seconds, strict=True)}
 

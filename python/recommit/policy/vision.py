@@ -28,16 +28,11 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: Fewest and most states per pass of a frozen encoder.
-FEWEST, MOST = 8, 64
-
-
 def group(states: int) -> int:
-    """States per pass of a frozen encoder, for a run that observes so many at a time. The last ones are filled up:
-    rounding depends on the number of rows, and cached features must not depend on what else was missing, since a
-    resumed run begins with an empty cache. Eight pictures of the 7B model take a GPU about as long as the start of
-    their kernels does."""
-    return min(max(FEWEST, 1 << states.bit_length() - 1), MOST)
+    """States per pass of a frozen encoder, 8 to 64, in a run that observes so many at a time. The last pass is filled
+    up: rounding depends on the number of rows, and cached features must not depend on what else was missing, since a
+    resumed run begins with an empty cache."""
+    return min(max(8, 1 << states.bit_length() - 1), 64)
 
 
 class Vision:
@@ -54,8 +49,7 @@ class Vision:
             )
         backbone.grid(1, 1, config.cell)  # refuses what this family does not draw
         self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
-        #: States per pass of a frozen encoder, see ``group``.
-        self.together = FEWEST
+        self.together = group(1)
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0

@@ -117,7 +117,7 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
     from recommit.estimate.costs import estimate, gib
 
     fleet, specs, kinds = options.fleet(elsewhere=True), dict[Path, list[Any]](), dict[str, list[Any]]()
-    models, hours, rows, known = dict[Path, Any](), [0.0, 0.0], [], dict[str, Any]()
+    models, hours, rows = dict[Path, Any](), [0.0, 0.0], []
     for line in preset.load(options.preset, Path("OUT")):
         own, config = line.options, line.config
         if line.verb == "data build":
@@ -137,7 +137,7 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
         kinds.setdefault(f"{config} {data}", [name, 0, config, model, data])[1] += 1
     for name, many, config, model, data in kinds.values():
         puzzles = [spec.puzzle() for spec in data]
-        found = estimate(config, model, puzzles, Machine(card, fleet.ranks), progress, known)
+        found = estimate(config, model, puzzles, Machine(card, fleet.ranks), progress)
         step, (low, high) = found.phases[0], found.seconds or (0.0, 0.0)
         hours = [hours[0] + many * low / 3600, hours[1] + many * high / 3600]
         states = " + ".join(str(each) for _, each, _ in step.passes.get("learn", [])) or NONE

@@ -201,15 +201,10 @@ class EngineConfig:
 
     def __post_init__(self) -> None:
         check("engine", self)
-        split = self.kind == "deepspeed" and self.stage == 3
+        moving = self.compile != "none" and (self.checkpointing or (self.kind, self.stage) == ("deepspeed", 3))
         refuse(
             (self.kind == "plain" and self.offload, "engine.kind", "deepspeed with engine.offload", "plain"),
-            (
-                self.compile != "none" and (split or self.checkpointing),
-                "engine.compile",
-                "none with engine.stage=3 or engine.checkpointing=true",
-                self.compile,
-            ),
+            (moving, "engine.compile", "none with engine.stage=3 or engine.checkpointing=true", self.compile),
         )
 
 

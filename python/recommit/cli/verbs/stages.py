@@ -124,18 +124,22 @@ def _teller(quiet: bool) -> Callable[[str], None]:
     return (lambda _: None) if quiet else say
 
 
+def _counted(work: Callable[[Callable[[str], None]], Value]) -> Value:
+    """The result of work that says how far it is."""
+    line = StatusLine()
+    try:
+        return work(line.show)
+    finally:
+        line.clear()
+
+
 def estimate(options: EstimateOptions, json: bool = False) -> None:
     """Estimate what a recipe takes before anything is loaded: FLOPs, memory, time.
 
     Args:
         json: Print JSON.
     """
-    line = StatusLine()
-    try:
-        line.show(f"counting what {options.recipe} computes")
-        estimates = options.estimates(line.show)
-    finally:
-        line.clear()
+    estimates = _counted(options.estimates)
     if json:
         tell(dumps([each.to_json() for each in estimates], indent=2))
         return
@@ -218,11 +222,6 @@ def reproduce(options: ReproduceOptions, show: bool = False, plan: str = "", qui
         tell(run.shown(options), end="")
         return 0
     if plan:
-        line = StatusLine()
-        try:
-            table = run.planned(options, plan, line.show)
-        finally:
-            line.clear()
-        tell(table, end="")
+        tell(_counted(lambda show: run.planned(options, plan, show)), end="")
         return 0
     return run.reproduce(options, quiet=quiet)

@@ -9,7 +9,6 @@ the last decoder layer computes only the position that is read.
 from __future__ import annotations
 
 import json
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
@@ -210,8 +209,9 @@ class TransformersBackbone(nn.Module):
         seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
         x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
         deeper = [F.pad(each, (0, 0, start, embedded.shape[1] - end)) for each in deeper]
-        if self.compiled != "none":  # in as few shapes as can be
-            x, *deeper = (F.pad(each, (0, 0, 0, 0, 0, filled(batch) - batch)) for each in (x, *deeper))
+        if self.compiled != "none":  # filled up to a power of two, so that there are few shapes
+            missing = max(LEAST, 1 << (batch - 1).bit_length()) - batch
+            x, *deeper = (F.pad(each, (0, 0, 0, 0, 0, missing)) for each in (x, *deeper))
         cos, sin = language.rotary_emb(x, geometry.positions)
         adapters = Adapters((group for layer in language.layers for group in of_one_input(layer)), x.dtype)
         sequences = (SharedText if start >= SHARED else Sequences)(start, x, (cos, signed(sin)), adapters)
@@ -238,11 +238,6 @@ class TransformersBackbone(nn.Module):
         replace(Files(), folder / "preprocessor_config.json", text.encode())
 
 
-def filled(states: int) -> int:
-    """How many states a compiled pass of some has, the last ones without meaning: a power of two, from ``LEAST`` on."""
-    return max(LEAST, 1 << (states - 1).bit_length())
-
-
 @lru_cache
 def region(function: Callable[..., Tensor], backend: str) -> Callable[..., Tensor]:
     """A function as it is, or each of its shapes as one piece that a ``backend`` of torch.compile made: kernels of a
@@ -253,9 +248,7 @@ def region(function: Callable[..., Tensor], backend: str) -> Callable[..., Tenso
     run = torch.compile(function, backend=backend, fullgraph=True, dynamic=False, **mode)
 
     def whole(*given: Any) -> Tensor:
-        limits = torch._dynamo.config.patch(recompile_limit=SHAPES, accumulated_recompile_limit=SHAPES)
-        with limits, warnings.catch_warnings():  # dynamo itself looks for gradients where none are kept
-            warnings.filterwarnings("ignore", ".*attribute of a Tensor that is not a leaf", UserWarning)
+        with torch._dynamo.config.patch(recompile_limit=SHAPES, accumulated_recompile_limit=SHAPES):
             return run(*given).clone()
 
     return whole
