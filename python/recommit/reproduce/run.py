@@ -142,15 +142,8 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
         hours = [hours[0] + many * low / 3600, hours[1] + many * high / 3600]
         states = " + ".join(str(each) for _, each, _ in step.passes.get("learn", [])) or NONE
         counts = many, step.tokens, sum(step.kernels.values()), sum(step.launches.values())
-        rows.append(
-            [
-                name,
-                states,
-                *map("{:,}".format, counts),
-                gib(found.memory.peak),
-                *(clock(each) if each else NONE for each in (low, high)),
-            ]
-        )
+        times = (clock(each) if each else NONE for each in (low, high))
+        rows.append([name, states, *map("{:,}".format, counts), gib(found.memory.peak), *times])
     head = "run | states of a learning pass | runs | tokens of a step | kernels | compiled | GiB of a rank | low | high"
     whole = " to ".join(f"{each / len(fleet.slots):.2f}" for each in hours)
     gpus = f"{len(fleet.slots) * fleet.ranks} x {card}"

@@ -36,9 +36,4 @@ def test_the_papers_stages_fit_eight_a100(case):
     assert said.fits
     assert 30 < said.seconds[0] < said.seconds[1]
     assert "it fits" in text(said)
-    # A step's kernels, which are half of what they were at 9c467fb9, and its starts by Python once it is compiled.
-    step = said.phases[0]
-    assert 0 < 4 * sum(step.launches.values()) < sum(step.kernels.values())
-    assert step.tokens == sum(
-        many * row for kind in step.passes if kind != "encode" for many, _, row in step.passes[kind]
-    )
+    assert 0 < 4 * sum(said.phases[0].launches.values()) < sum(said.phases[0].kernels.values())

@@ -16,56 +16,44 @@ from recommit.train.config import EngineConfig, SftConfig, parse
 from recommit.train.grpo import trainer as grpo
 from recommit.train.sft import trainer as sft
 
-#: Text of two lengths before pictures of two sizes.
-MODEL = {
-    "backbone": "random:tiny",
-    "policy": {"lora": {"rank": 2, "dropout": 0.0}, "decoder": {"width": 32, "layers": 1, "heads": 2, "ffn": 64}},
-}
 STEPS = 5
-SHORT = {"save_every": STEPS, "log_every": 1, "threads": 1, "tensorboard": False}
-WARM = parse(
-    SftConfig,
-    {"model": MODEL, "optim": {"steps": STEPS, "batch": 12}, "validation": {"instances": 0}, "run": SHORT},
-)
-RL = plan_of(
-    tasks=["sliding", "sokoban"],
-    rollout={"instances": 4},
-    optim={"steps": STEPS, "batch": 8},
-    validation={"instances": 0},
-    run=SHORT,
-)
-
-
-def graphs_of(monkeypatch, kind, train):
-    """How many graphs there are after each step of a run."""
-    step, found = kind._step, []
-
-    def counted(self):
-        line = step(self)
-        found.append(torch._dynamo.utils.counters["stats"]["unique_graphs"])
-        return line
-
-    with monkeypatch.context() as patch:
-        patch.setattr(kind, "_step", counted)
-        torch._dynamo.utils.counters.clear()
-        assert train() == 0
-    return found
+#: Text of two lengths before pictures of two sizes.
+HEADS = {"lora": {"rank": 2, "dropout": 0.0}, "decoder": {"width": 32, "layers": 1, "heads": 2, "ffn": 64}}
+SHORT = {
+    "validation": {"instances": 0},
+    "run": {"save_every": STEPS, "log_every": 1, "threads": 1, "tensorboard": False},
+}
+SFT = {"model": {"backbone": "random:tiny", "policy": HEADS}, "optim": {"steps": STEPS, "batch": 12}, **SHORT}
+WARM = parse(SftConfig, SFT)
+BOTH = ["sliding", "sokoban"]
+RL = plan_of(tasks=BOTH, rollout={"instances": 2}, optim={"steps": STEPS, "batch": 8}, **SHORT)
 
 
 def compiled(config):
     return replace(config, engine=EngineConfig(compile="eager"))
 
 
-def trained(out):
-    return load_file(best_policy(out) / "heads.safetensors")
+def graphs_of(monkeypatch, kind, train):
+    """How many graphs there are after each step of a run."""
+    step, found, counters = kind._step, [], torch._dynamo.utils.counters
+
+    def counted(self):
+        line = step(self)
+        found.append(counters["stats"]["unique_graphs"])
+        return line
+
+    monkeypatch.setattr(kind, "_step", counted)
+    counters.clear()
+    assert train() == 0
+    return found
 
 
 def alike(one, other):
     """Two runs learned the same, but for rounding."""
     a, b = ([line["loss"] for line in lines(out)] for out in (one, other))
     assert a == pytest.approx(b, rel=1e-3, abs=1e-5)
-    first, second = trained(one), trained(other)
-    assert all(torch.allclose(first[name], second[name], atol=1e-4) for name in first)
+    a, b = (load_file(best_policy(out) / "heads.safetensors") for out in (one, other))
+    assert all(torch.allclose(a[name], b[name], atol=1e-4) for name in a)
 
 
 @pytest.fixture(scope="module")
@@ -86,15 +74,14 @@ def test_a_warm_start_meets_no_shape_after_its_first_step(warm, data, levels, tm
 def test_nor_does_reinforcement(warm, tmp_path, monkeypatch):
     train = lambda config, name: grpo.train(config, warm, tmp_path / name, quiet=True)
     assert train(RL, "plain") == 0
-    # Of the language model also one without gradients, which rollouts and the reference share.
+    # Of the language model also one without gradients, for two states of a rollout and four of the reference.
     assert graphs_of(monkeypatch, grpo.GrpoTrainer, lambda: train(compiled(RL), "run")) == [6] * STEPS
     alike(tmp_path / "plain", tmp_path / "run")
 
 
 def test_what_is_not_frozen_or_whole_is_refused(data, tmp_path):
-    whole = {**MODEL, "policy": {**MODEL["policy"], "lora": None}}
+    whole = parse(SftConfig, {**SFT, "model": {"policy": {**HEADS, "lora": None}}, "engine": {"compile": "eager"}})
     split = {"kind": "deepspeed", "stage": 3, "compile": "eager"}
-    trains = lambda: sft.train(replace(compiled(WARM), model=parse(type(WARM.model), whole)), data, tmp_path / "whole")
     refused(
         [
             (lambda: EngineConfig(**split), "engine.compile: expected none with engine.stage=3 or"),
@@ -102,6 +89,9 @@ def test_what_is_not_frozen_or_whole_is_refused(data, tmp_path):
                 lambda: EngineConfig(checkpointing=True, compile="eager"),
                 "engine.compile: expected none with engine.stag",
             ),
-            (trains, "engine.compile: expected none for a backbone that is trained whole, got eager"),
+            (
+                lambda: sft.train(whole, data, tmp_path / "whole"),
+                "engine.compile: expected none for a backbone that is",
+            ),
         ]
     )
