@@ -19,14 +19,11 @@ from recommit.train.sft import trainer as sft
 STEPS = 5
 #: Text of two lengths before pictures of two sizes.
 HEADS = {"lora": {"rank": 2, "dropout": 0.0}, "decoder": {"width": 32, "layers": 1, "heads": 2, "ffn": 64}}
-SHORT = {
-    "validation": {"instances": 0},
-    "run": {"save_every": STEPS, "log_every": 1, "threads": 1, "tensorboard": False},
-}
+RUN = {"save_every": STEPS, "log_every": 1, "threads": 1, "tensorboard": False}
+SHORT = {"validation": {"instances": 0}, "run": RUN}
 SFT = {"model": {"backbone": "random:tiny", "policy": HEADS}, "optim": {"steps": STEPS, "batch": 12}, **SHORT}
 WARM = parse(SftConfig, SFT)
-BOTH = ["sliding", "sokoban"]
-RL = plan_of(tasks=BOTH, rollout={"instances": 2}, optim={"steps": STEPS, "batch": 8}, **SHORT)
+RL = plan_of(tasks=["sliding", "sokoban"], rollout={"instances": 2}, optim={"steps": STEPS, "batch": 8}, **SHORT)
 
 
 def compiled(config):
