@@ -118,7 +118,7 @@ class Kinds:
         path = self.put("r.yaml", data)
         for call in (
             lambda: planned(path, config.SftConfig, "sft"),
-            lambda: EstimateOptions(str(path)).puzzles,
+            lambda: EstimateOptions(str(path)).boards,
             lambda: config.load(path, [], GrpoConfig, "grpo", values=of_variant(path, "adaptive")),
             lambda: config.load(path, [], GrpoConfig, "grpo", values=of_variant(path, "fixed-4")),
             lambda: config.load(path, [], GrpoConfig, "grpo", values=of_variant(path, "paper")),

@@ -62,7 +62,8 @@ def _estimable(**options: Any) -> None:
     """The stages that an estimate is asked for, with what is set in them."""
     options.pop("json", None)
     try:
-        EstimateOptions(**options).stages()
+        own = EstimateOptions(**options)
+        _ = own.stages(), own.boards
     except ValueError as error:
         raise Wrong(str(error)) from None
 

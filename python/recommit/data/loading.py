@@ -193,10 +193,7 @@ class Mixture:
     @property
     def most(self) -> list[int]:
         """Rows that a batch has of each data set at most."""
-        block = sum(self.weights)
-        whole, rest = divmod(self.batch, block)
-        touched = whole if not rest else -(-(self.batch - 1) // block) + 1
-        return [min(self.batch, touched * weight) for weight in self.weights]
+        return most_rows(self.batch, self.weights)
 
     def deal(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
         """[blocks, sum(weights)]: the data set of each row of some blocks."""
@@ -233,6 +230,14 @@ class Mixture:
         if not isinstance(position, int) or not 0 <= position < MOST_ROWS:
             raise ValueError(f"state: expected a position of 0..{MOST_ROWS - 1}, got {brief(position)}")
         self.position = position
+
+
+def most_rows(batch: int, weights: Sequence[int]) -> list[int]:
+    """Rows that a batch of one rank has of each data set at most."""
+    block = sum(weights)
+    whole, rest = divmod(batch, block)
+    touched = whole if not rest else -(-(batch - 1) // block) + 1
+    return [min(batch, touched * weight) for weight in weights]
 
 
 def even_weights(specs: Sequence[DataSpec]) -> tuple[int, ...]:

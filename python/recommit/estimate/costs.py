@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from operator import add
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recommit.estimate.machine import GIB, HIGH, LOW, Machine, Rate
 from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import schedule
+from recommit.policy.vision import group
 from recommit.runs.progress import clock
 from recommit.train.config import SftConfig
 from recommit.train.engine.base import deepspeed_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from torch import Tensor
 
@@ -48,17 +48,27 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """A kind of step: how many there are, and FLOPs and kernels of one on one rank by kind of pass."""
+    """A kind of step: how many there are, and of one on one rank by kind of pass FLOPs, kernels, and kernels of which
+    each compiled piece is one."""
 
     name: str
     times: int
     kinds: dict[str, int]
     kernels: dict[str, int]
+    launches: dict[str, int]
+    #: By kind, of each puzzle: how many passes, states of one, and tokens that the language model then computes.
+    passes: dict[str, list[tuple[int, int, int]]]
 
     @property
     def flops(self) -> int:
         """Of one step of one rank."""
         return sum(self.kinds.values())
+
+    @property
+    def tokens(self) -> int:
+        """That the language model computes in one step of one rank."""
+        each = [passes for kind, passes in self.passes.items() if kind not in ("encode", "head")]
+        return sum(many * row for passes in each for many, _, row in passes)
 
 
 @dataclass(frozen=True)
@@ -86,8 +96,8 @@ class Estimate:
     """A stage of a recipe on a number of ranks."""
 
     stage: str
-    task: str
-    size: tuple[int, int]
+    #: Those that learn together, with their sizes.
+    puzzles: tuple[str, ...]
     gpus: int
     #: Bytes that a rank may take.
     limit: int
@@ -95,11 +105,13 @@ class Estimate:
     #: By part (language, vision, lora, decoder, depth head): all parameters, and those that are trained.
     parameters: dict[str, int]
     trained: dict[str, int]
-    #: Of an observation: of the picture, and of the text around it.
-    tokens: tuple[int, int]
+    #: Of an observation of each puzzle: of the picture, and of the text around it.
+    tokens: tuple[tuple[int, int], ...]
     phases: tuple[PhaseCost, ...]
     memory: Memory
     rate: Rate
+    #: Is the backbone compiled?
+    compiled: bool
 
     @property
     def fits(self) -> bool:
@@ -122,9 +134,12 @@ class Estimate:
         return (self._by(LOW), self._by(HIGH)) if self.rate.peak else None
 
     def _by(self, pace: Pace) -> float:
-        products = [phase.times * phase.flops / (self.rate.peak * pace.share) for phase in self.phases]
-        launches = [phase.times * sum(phase.kernels.values()) * pace.launch for phase in self.phases]
-        return pace.start + sum(map(max if pace.overlap else add, products, launches))
+        seconds = pace.start
+        for phase in self.phases:
+            starting = sum((phase.launches if self.compiled else phase.kernels).values()) * pace.launch
+            products = phase.flops / (self.rate.peak * pace.share)
+            seconds += phase.times * (max(products, starting) if pace.overlap else products + starting)
+        return seconds
 
     def to_json(self) -> dict[str, Any]:
         """All numbers."""
@@ -136,38 +151,60 @@ class Estimate:
 def estimate(
     stage: Stage,
     model: ModelConfig,
-    task: Puzzle,
+    puzzles: Sequence[Puzzle],
     machine: Machine,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Estimate:
-    """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
-    name = "sft" if isinstance(stage, SftConfig) else "grpo"
-    progress(f"{name}, {task.task}: the model's shapes")
-    shadow = Shadow(stage, model, task, gpu=machine.card != "cpu")
-    plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
+    """Estimate a stage of puzzles that learn together; ``model`` is that of the warm start, also for GRPO, whose recipe
+    does not name one."""
+    name, sft = ("sft", True) if isinstance(stage, SftConfig) else ("grpo", False)
+    stages, shadows = [], []
+    for i, puzzle in enumerate(puzzles):
+        progress(f"{name}, {named(puzzle)}: the model's shapes")
+        own = stage if isinstance(stage, SftConfig) else stage.of(puzzle.task)
+        stages.append(replace(own, validation=own.validation.of(puzzle)))  # type: ignore[arg-type]
+        beside = [*puzzles[:i], *puzzles[i + 1 :]]
+        shadows.append(Shadow(stages[-1], model, puzzle, beside=beside, gpu=machine.card != "cpu"))
+    tasks, depths = [puzzle.task for puzzle in puzzles], len(shadows[0].policy.config.depths)
+    plan, phases = schedule(stages, tasks, machine.gpus, depths, model.dtype), []
+    seen = [p.states for p in plan[0].passes if p.kind == ("learn" if sft else "sample")] or [1]
+    for shadow in shadows:
+        shadow.policy.vision.together = group(max(seen))
     for phase in plan:
-        progress(f"{name}, {task.task}: what a {phase.name} computes")
-        flops, kernels = Counter[str](), Counter[str]()
+        counts, passed = [Counter[str]() for _ in range(3)], dict[str, list[tuple[int, int, int]]]()
         for passes in phase.passes:
-            flops[passes.kind] += shadow.flops(passes)
-            kernels[passes.kind] += shadow.kernels(passes)
-        phases.append(PhaseCost(phase.name, phase.times, dict(+flops), dict(+kernels)))
-    parts = {part: each for part, each in shadow.parts.items() if part != "reference" and each}
+            shadow, kind = shadows[passes.puzzle], passes.kind
+            progress(f"{name}, {named(puzzles[passes.puzzle])}: what a {phase.name} computes")
+            first = kind not in passed
+            found = shadow.flops(passes), *shadow.kernels(passes, first=first)
+            for count, each in zip(counts, found, strict=True):
+                count[kind] += each
+            many = -(-passes.observations // passes.states)
+            passed.setdefault(kind, []).append((many, passes.states, shadow.row(passes)))
+        passed = {kind: each for kind, each in passed.items() if counts[1][kind]}
+        flops, kernels, launches = ({kind: count[kind] for kind in passed} for count in counts)
+        phases.append(PhaseCost(phase.name, phase.times, flops, kernels, launches, passed))
+    parts = {part: each for part, each in shadows[0].parts.items() if part != "reference" and each}
     trained = {part: sum(p.numel() for p in each if p.requires_grad) for part, each in parts.items()}
     return Estimate(
         stage=name,
-        task=task.task,
-        size=task.shape,
+        puzzles=tuple(map(named, puzzles)),
         gpus=machine.gpus,
         limit=machine.limit,
         backbone=model.backbone,
         parameters={part: sum(p.numel() for p in each) for part, each in parts.items()},
         trained={part: count for part, count in trained.items() if count},
-        tokens=shadow.tokens,
+        tokens=tuple(shadow.tokens for shadow in shadows),
         phases=tuple(phases),
-        memory=memory(stage, plan, shadow, machine),
+        memory=memory(stage, plan, shadows, machine),
         rate=machine.rate(model.dtype),
+        compiled=stage.engine.compile != "none",
     )
+
+
+def named(puzzle: Puzzle) -> str:
+    """A puzzle with its size, as ``EstimateOptions.puzzles`` has it."""
+    return f"{puzzle.task}-{puzzle.shape[0]}x{puzzle.shape[1]}"
 
 
 def size(tensors: Iterable[Tensor]) -> int:
@@ -175,10 +212,13 @@ def size(tensors: Iterable[Tensor]) -> int:
     return sum(t.numel() * (MASTER if t.requires_grad else t.element_size()) for t in tensors)
 
 
-def memory(stage: Stage, phases: list[Phase], shadow: Shadow, machine: Machine) -> Memory:
-    """Bytes of one rank. Of passes that do not learn the ones with the most states count, one of each kind."""
-    every = [p for phase in phases for p in phase.passes]
-    largest = {p.kind: p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head")}
+def memory(stage: Stage, phases: list[Phase], shadows: list[Shadow], machine: Machine) -> Memory:
+    """Bytes of one rank. Of passes that do not learn the ones with the most states count, one of each kind and puzzle;
+    those of several puzzles that learn find the gradients of others."""
+    shadow, every = shadows[0], [p for phase in phases for p in phase.passes]
+    waiting = (p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head"))
+    largest = {(p.kind, p.puzzle): p for p in waiting}
+    learning = [replace(p, observations=p.observations + len(shadows) - 1) for p in every if p.kind == "learn"]
     learned, world, deepspeed = size(shadow.trained), machine.gpus, stage.engine.kind == "deepspeed"
     zero, numbers = stage.engine.stage if deepspeed else 0, sum(t.numel() for t in shadow.trained)
     share, offload = -(-numbers // world), stage.engine.offload  # numbers that this rank updates
@@ -187,17 +227,18 @@ def memory(stage: Stage, phases: list[Phase], shadow: Shadow, machine: Machine) 
     if zero:  # and this rank's part of the gradients in float32, with two of its size for what AdamW works out
         stepping = (gradients if zero == 3 else 0) + 3 * MASTER * share * (not offload)
     resident = _resident(stage, shadow, machine, zero, share)
-    seen = sum(
-        (1 if phase.name == "validation" else phase.times) * phase.observations(kind)
-        for phase in phases
-        for kind in ("encode", "plan", "imitate")
-    )
-    resident["features"] = min(FEATURES, shadow.features(seen)) * len(shadow.policies)
+    seen = Counter[int]()
+    for phase in phases:
+        for p in phase.passes:
+            if p.kind in ("encode", "plan", "imitate"):
+                seen[p.puzzle] += (1 if phase.name == "validation" else phase.times) * p.observations
+    features = sum(shadows[number].features(many) for number, many in seen.items())
+    resident["features"] = min(FEATURES, features) * len(shadow.policies)
     return Memory(
         resident={name: each for name, each in resident.items() if each},
         gradients=gradients,
-        activations=max((shadow.cost(p).peak for p in every if p.kind == "learn"), default=learned) - learned,
-        inference=max((shadow.cost(p).peak for p in largest.values()), default=0),
+        activations=max((shadows[p.puzzle].cost(p).peak for p in learning), default=learned) - learned,
+        inference=max((shadows[p.puzzle].cost(p).peak for p in largest.values()), default=0),
         stepping=stepping,
     )
 
@@ -243,17 +284,20 @@ def text(estimate: Estimate) -> str:
 
 
 def _lines(estimate: Estimate) -> Iterator[str]:
-    (rows, cols), gpus, (visual, words) = estimate.size, estimate.gpus, estimate.tokens
-    yield f"{estimate.stage}, {estimate.task} {rows}x{cols}, on {gpus} rank{'s' * (gpus > 1)}"
+    gpus = estimate.gpus
+    yield f"{estimate.stage}, {' and '.join(estimate.puzzles)}, on {gpus} rank{'s' * (gpus > 1)}"
     for what, parts in ((estimate.backbone, estimate.parameters), ("trained", estimate.trained)):
         of = ", ".join(f"{name} {count:,}" for name, count in parts.items())
         yield f"{what}: {sum(parts.values()):,} parameters ({of})"
-    yield f"{visual + words} tokens per observation: {visual} visual, {words} of text"
+    for name, (visual, words) in zip(estimate.puzzles, estimate.tokens, strict=True):
+        yield f"{visual + words} tokens per observation of {name}: {visual} visual, {words} of text"
     most = "" if estimate.stage == "sft" else "at most "
     for phase in estimate.phases:
         yield f"{phase.name}, {phase.times:,} of them: {most}{operations(phase.flops * gpus)} on all ranks; of one:"
         for kind, flops in phase.kinds.items():
-            yield f"  {operations(flops):>12}  {phase.kernels[kind]:>9,} kernels  {_KINDS[kind]}"
+            kernels = f"{phase.kernels[kind]:>9,} kernels ({phase.launches[kind]:,} compiled)"
+            passes = ", ".join(f"{many} of {states} ({row:,})" for many, states, row in phase.passes[kind])
+            yield f"  {operations(flops):>12} {kernels:>34}  {_KINDS[kind]}; passes of states (tokens): {passes}"
     memory = estimate.memory
     yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(estimate.limit)} at the worst moment"
     sizes = {
@@ -274,7 +318,7 @@ def _lines(estimate: Estimate) -> Iterator[str]:
         yield f"{whole}: {low} to {high} at {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
         yield f"  {low:>10}  {LOW.text} (assumed)"
         yield f"  {high:>10}  {HIGH.text} (assumed)"
-        yield "  simulation, solving and disks not included"
+        yield "  levels are drawn beside the steps; simulation, exact distances, compilation and disks are not included"
 
 
 def gib(size: float) -> str:

@@ -13,7 +13,7 @@ class Pace(NamedTuple):
 
     #: Of the best rate, while products are computed.
     share: float
-    #: Seconds between the starts of two kernels.
+    #: Seconds between the starts of two kernels; a compiled piece counts as one.
     launch: float
     #: Seconds before the first step: imports, weights, process groups.
     start: float

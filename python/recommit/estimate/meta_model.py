@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 
 from recommit.data.labels import label
+from recommit.policy.backbones import transformer
 from recommit.policy.backbones.backbone import GIVEN, family, family_of, given_class, given_place
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
 from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
@@ -26,7 +27,6 @@ from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.reference import REFERENCE, ReferencePolicy
-from recommit.policy.vision import TOGETHER
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.train.config import SftConfig, TargetConfig
@@ -37,7 +37,7 @@ from recommit.train.sft import targets
 from recommit.train.sft.loss import sft_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
@@ -124,22 +124,25 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
 class Shadow:
     """The policy that a stage trains or plays with, and what passes through it cost."""
 
-    def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle, *, gpu: bool = False) -> None:
+    def __init__(
+        self, stage: Stage, model: ModelConfig, task: Puzzle, *, beside: Sequence[Puzzle] = (), gpu: bool = False
+    ) -> None:
         self.stage, self.task, self.gpu = stage, task, gpu
         self.policy, self.missing = _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
         self._costs: dict[Passes, Cost] = {}
         if isinstance(stage, SftConfig):
-            self.policy.train_only(task, depth_head=False)
+            self.policy.train_only(task, *beside, depth_head=False)
             self.policy.train()
         else:
             with torch.device("meta"):
                 if stage.head is not None or stage.depths:
                     self.policy.replace_head(stage.head or self.policy.config.head, depths=stage.depths)
-                freeze(self.policy, self.variant, stage, [task])
+                freeze(self.policy, self.variant, [task, *beside])
                 self.reference = ReferencePolicy(self.policy) if stage.objective.kl > 0 else None
         self.policy.backbone.recompute = stage.engine.checkpointing
+        self.policy.backbone.compiled = stage.engine.compile
 
     @property
     def modules(self) -> list[nn.Module]:
@@ -185,7 +188,7 @@ class Shadow:
         """Bytes of the pictures of a number of states, encoded and remembered; a whole second policy has its own."""
         if not self._remembers:
             return 0
-        with _kernels(self.gpu):
+        with self._kernels():
             one = self.policy.vision.features(self.task, self._state, frozen=True)
         return states * one.numel() * one.element_size() * self._copies
 
@@ -224,21 +227,30 @@ class Shadow:
             return full * self.cost(passes).flops + self.cost(last).flops
         return round(self.cost(passes).flops * passes.observations / passes.states)
 
-    def kernels(self, passes: Passes) -> int:
-        """Those of all of these passes; a smaller last one has as many. Pictures are encoded in groups of one size."""
-        many, states = -(-passes.observations // passes.states), passes.states
+    def kernels(self, passes: Passes, *, first: bool = True) -> tuple[int, int]:
+        """Those of all of these passes, and how often Python starts some where what can be compiled is; a smaller last
+        pass has as many. Pictures are encoded in groups of one size. But for the ``first`` pass of an optimizer step
+        gradients are added to others."""
+        many, states, together = -(-passes.observations // passes.states), passes.states, self.policy.vision.together
         if passes.kind == "encode":
-            many, states = many * -(-states // TOGETHER), TOGETHER
-        added = bool(self.stage.optim.micro_batch)  # to the gradient of another micro-batch
-        return many * self.cost(replace(passes, observations=states * (1 + added), states=states)).kernels
+            many, states = many * -(-states // together), together
+        added = passes.kind == "learn" and bool(self.stage.optim.micro_batch or not first)
+        cost = self.cost(replace(passes, observations=states * (1 + added), states=states))
+        return many * cost.kernels, many * cost.launches
+
+    def row(self, passes: Passes) -> int:
+        """Tokens that the language model computes in one of these passes."""
+        start, whole = self.policy.prompts_cache.of(self.task, self.task.shape, 1).image_start, sum(self.tokens)
+        shared = start if start >= transformer.SHARED else 0
+        return shared + passes.states * (whole - shared)
 
     def cost(self, passes: Passes) -> Cost:
         """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
         one of several in a step, the gradients of others are there already."""
         several = passes.kind == "learn" and passes.observations > passes.states
-        alike = replace(passes, observations=passes.states * (1 + several))
+        alike = replace(passes, observations=passes.states * (1 + several), puzzle=0)
         if alike not in self._costs:
-            with _kernels(self.gpu):
+            with self._kernels():
                 own = self._counted(alike)
                 if self.missing:
                     with self._shallower():
@@ -265,7 +277,7 @@ class Shadow:
 
     def _counted(self, passes: Passes) -> Cost:
         if passes.kind == "encode" and not self._remembers:
-            return Cost(0, 0, 0)
+            return Cost(0, 0, 0, 0)
         if self._remembers:  # so that other passes are counted without the picture
             for policy in self.policies:
                 for copy in range(self._copies):
@@ -359,22 +371,42 @@ class Shadow:
         inputs = torch.empty(passes.states, head.inputs, dtype=head.weight.dtype, device="meta")
         return lambda: head(inputs).sum()
 
+    @contextmanager
+    def _kernels(self) -> Iterator[None]:
+        """A context in which attention of tensors without contents is one operation that keeps no scores, as on a
+        processor and on a GPU, and RMS normalisation one as on a GPU; torch itself would choose those that keep all
+        they make. What can be compiled is counted as one piece."""
+        attend, norm, region = F.scaled_dot_product_attention, F.rms_norm, transformer.region
 
-@contextmanager
-def _kernels(gpu: bool) -> Iterator[None]:
-    """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor
-    and on a GPU, and RMS normalisation one as on a GPU; torch itself would choose those that keep all they make."""
-    attend, norm = F.scaled_dot_product_attention, F.rms_norm
+        def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
+            return (_attend if query.is_meta else attend)(query, *rest, **named)
 
-    def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
-        return (_attend if query.is_meta else attend)(query, *rest, **named)
+        normed: Any = lambda x, _shape, weight, _eps: _Norm.apply(x, weight)
+        F.scaled_dot_product_attention, F.rms_norm = chosen, normed if self.gpu else norm
+        if self.policy.config.lora is not None:
+            transformer.region = self._piece  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            F.scaled_dot_product_attention, F.rms_norm = attend, norm
+            transformer.region = region
 
-    normed: Any = lambda x, _shape, weight, _eps: _Norm.apply(x, weight)
-    F.scaled_dot_product_attention, F.rms_norm = chosen, normed if gpu else norm
-    try:
-        yield
-    finally:
-        F.scaled_dot_product_attention, F.rms_norm = attend, norm
+    def _piece(self, function: Callable[..., Tensor], _backend: str) -> Callable[..., Tensor]:
+        """As ``transformer.region``: the way back begins with the gradient of the result, and has ended when that of
+        the adapters, joined before, is there."""
+
+        begin, end = (partial(self._watch.piece, begins=begins) for begins in (True, False))
+
+        def whole(*given: Any) -> Tensor:
+            begin()
+            result = function(*given)
+            end()
+            if result.requires_grad:
+                result.register_hook(begin)
+                next(iter(given[1].adapters._factors.values()))[0].grad_fn.register_prehook(end)
+            return result
+
+        return whole
 
 
 class _Norm(torch.autograd.Function):

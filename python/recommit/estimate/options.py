@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +27,8 @@ class EstimateOptions:
         recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
             qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         stage: The warm start, GRPO, or both.
-        size: Rows, or rows and columns (default: the usual ones of each puzzle of the recipe).
+        puzzles: What one run learns together, such as sliding-3x3 sliding-4x4 sokoban-7x7 (default: the puzzles of the
+            recipe in their usual sizes).
         set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
@@ -36,7 +38,7 @@ class EstimateOptions:
 
     recipe: str
     stage: Literal["sft", "grpo", "both"] = "both"
-    size: tuple[int, ...] = ()
+    puzzles: tuple[str, ...] = ()
     set: tuple[str, ...] = ()
     card: str = "a100"
     gpus: int = 1
@@ -52,17 +54,21 @@ class EstimateOptions:
         return Machine(self.card, self.gpus, self.memory, self.peak)
 
     def estimates(self, progress: Callable[[str], None] = lambda _: None) -> list[Estimate]:
-        """One of each stage and puzzle; ``progress`` is told what is counted."""
+        """One of each stage; ``progress`` is told what is counted."""
         from recommit.estimate.costs import estimate
 
-        return [estimate(stage, self.model, puzzle, self.machine, progress) for stage, puzzle in self.stages()]
+        return [estimate(stage, self.model, self.boards, self.machine, progress) for stage in self.stages()]
 
-    def stages(self) -> list[tuple[Stage, Puzzle]]:
-        """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
-        from recommit.train.config import section
+    def stages(self) -> list[Stage]:
+        """The configurations of the stages that are asked for."""
+        from recommit.train.config import load, section
+        from recommit.train.grpo.config import GrpoConfig
 
         names = [self.stage] if self.stage != "both" else [n for n in ("sft", "grpo") if section(self.recipe, n)]
-        return [(self._stage(name, puzzle), puzzle) for name in names for puzzle in self.puzzles]
+        rest, found = [change for change in self.set if not change.strip().startswith("model.")], list["Stage"]()
+        if "sft" in names:
+            found.append(replace(load(self.recipe, rest), model=self.model))
+        return [*found, *(load(self.recipe, rest, GrpoConfig, "grpo") for name in names if name == "grpo")]
 
     @property
     def model(self) -> ModelConfig:
@@ -74,22 +80,19 @@ class EstimateOptions:
         return replace(result, backbone=GIVEN) if given_place() else result
 
     @property
-    def puzzles(self) -> list[Puzzle]:
-        """The boards."""
+    def boards(self) -> list[Puzzle]:
+        """The puzzles, each with its size."""
         from recommit.train.config import tasks
 
+        if self.puzzles:
+            return list(map(_board, self.puzzles))
         named = tuple(name for name in registry.TASKS if self.recipe.endswith(name))
         found = [registry.puzzle(name) for name in named or tasks(self.recipe) or self.model.policy.tasks]
-        shapes = [self.size or each.usual.size for each in found]
-        return [each.of((size[0], size[-1]), 1) for each, size in zip(found, shapes, strict=True)]
+        return [each.of(each.usual.size, 1) for each in found]
 
-    def _stage(self, name: str, puzzle: Puzzle) -> Stage:
-        from recommit.train.config import SftConfig, load
-        from recommit.train.grpo.config import GrpoConfig
 
-        rest = [change for change in self.set if not change.strip().startswith("model.")]
-        if name == "grpo":
-            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name).of(puzzle.task)
-            return replace(grpo, validation=grpo.validation.of(puzzle))
-        sft: SftConfig = load(self.recipe, rest)
-        return replace(sft, model=self.model, validation=sft.validation.of(puzzle))
+def _board(name: str) -> Puzzle:
+    """A puzzle by its name with its size."""
+    if not (parts := re.fullmatch(r"([a-z]+)-(\d{1,3})x(\d{1,3})", name, re.ASCII)):
+        raise ValueError(f"puzzles: expected names with sizes, such as sliding-3x3, got {name!r:.80}")
+    return registry.puzzle(parts[1]).of((int(parts[2]), int(parts[3])), 1)

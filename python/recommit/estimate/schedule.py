@@ -5,14 +5,19 @@ Counts of rollouts are upper bounds: episodes that end early, and states that we
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from math import lcm
 from typing import TYPE_CHECKING, TypeAlias
 
+from recommit.data.loading import most_rows
 from recommit.policy.config import PASS
 from recommit.rollout.variants import variant
 from recommit.train.config import SftConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recommit.train.grpo.config import GrpoConfig
 
     #: What is estimated.
@@ -29,6 +34,8 @@ class Passes:
     observations: int
     states: int
     plans: int = 1
+    #: Which of the puzzles that learn together.
+    puzzle: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,17 +51,44 @@ class Phase:
         return sum(p.observations for p in self.passes if p.kind == kind)
 
 
-def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> list[Phase]:
-    """The phases of a stage on ``world`` ranks; ``depths`` is how many the depth head chooses from, ``dtype`` that of
-    the backbone: below float32 old log probabilities are computed again, see ``train.grpo.trainer``."""
+def schedule(
+    stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: int, dtype: str = "float32"
+) -> list[Phase]:
+    """The phases of a run on ``world`` ranks: for each puzzle, or size of one, the stage as its own values have it, and
+    its task. ``depths`` is how many the depth head chooses from, ``dtype`` that of the backbone: below float32 old log
+    probabilities are computed again, see ``train.grpo.trainer``."""
+    found = dict[str, Phase]()
+    rows, updates = _shared(stages, tasks, world, depths)
+    for number, (own, share) in enumerate(zip(stages, rows, strict=True)):
+        for phase in _alone(own, share, updates, world, depths, again=dtype != "float32"):
+            passes = tuple(replace(p, puzzle=number) for p in phase.passes if p.observations)
+            before = found.get(phase.name, replace(phase, passes=()))
+            found[phase.name] = replace(before, passes=before.passes + passes)
+    return [phase for phase in found.values() if phase.times and phase.passes]
+
+
+def _shared(stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: int) -> tuple[list[int], int]:
+    """What puzzles that learn together share: states of each in an optimizer step of a rank, by the order of
+    ``loading.even_weights`` if sets of one puzzle are as mixed as each other, and optimizer steps of a round."""
+    config, share = stages[0], stages[0].optim.batch // world
+    if isinstance(config, SftConfig):
+        sets = Counter(tasks)
+        return most_rows(share, config.mix or [lcm(*sets.values()) // sets[task] for task in tasks]), 1
+    rows = config.optim.batch // len(stages)
+    learned = [_rollouts(own, own.rollout.instances, world, depths)[1] for own in stages]  # type: ignore[arg-type, union-attr]
+    return [rows // world] * len(stages), -(-max(learned) // rows)
+
+
+def _alone(config: Stage, share: int, updates: int, world: int, depths: int, *, again: bool) -> list[Phase]:
+    """What one puzzle does in each phase."""
     steps, watch = config.optim.steps, config.validation
     if isinstance(config, SftConfig):
-        phases = [Phase("step", steps, _imitation(config, world))]
+        phases = [Phase("step", steps, _imitation(config, share))]
         walks = (watch.budget,) * depths
     else:
         finishing = [phase for phase in config.phases if phase.head_only]
         alone = sum(phase.steps for phase in finishing)
-        phases = [Phase("step", steps - alone, _update(config, world, depths, again=dtype != "float32"))]
+        phases = [Phase("step", steps - alone, _update(config, share, updates, world, depths, again=again))]
         if finishing:  # the same rollouts from more starts, then updates without an observation
             largest = max(finishing, key=lambda phase: phase.starts)
             starts = config.rollout.instances * config.shards(largest)
@@ -71,9 +105,7 @@ def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> 
     # Imitation, and greedy episodes of that many decisions that share their states; ranks divide both.
     walked = watch.instances * (1 + sum(budget - 1 for budget in walks))
     validated = (passes_of("imitate", -(-watch.instances // world)), passes_of("plan", -(-walked // world)))
-    phases.append(Phase("validation", -(-steps // watch.every) if watch.instances else 0, validated))
-    phases = [replace(each, passes=tuple(p for p in each.passes if p.observations)) for each in phases]
-    return [phase for phase in phases if phase.times and phase.passes]
+    return [*phases, Phase("validation", -(-steps // watch.every) if watch.instances else 0, validated)]
 
 
 def passes_of(kind: str, states: int, most: int = PASS, *, times: int = 1, plans: int = 1) -> Passes:
@@ -81,18 +113,17 @@ def passes_of(kind: str, states: int, most: int = PASS, *, times: int = 1, plans
     return Passes(kind, states * times, min(states, most), plans)
 
 
-def _imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
-    share = config.optim.batch // world
+def _imitation(config: SftConfig, share: int) -> tuple[Passes, ...]:
     own = max(round(config.targets.dagger * share), 1) if config.targets.dagger else 0
     learn = passes_of("learn", share, config.optim.micro_batch or share)
     return passes_of("encode", share), learn, passes_of("sample", own)
 
 
-def _update(config: GrpoConfig, world: int, depths: int, *, again: bool) -> tuple[Passes, ...]:
-    """A step of rollouts and learning."""
-    rollouts, learned = _rollouts(config, config.rollout.instances, world, depths)
-    share = config.optim.batch // world
-    updates = -(-learned // config.optim.batch)
+def _update(
+    config: GrpoConfig, share: int, updates: int, world: int, depths: int, *, again: bool
+) -> tuple[Passes, ...]:
+    """A round of rollouts and learning."""
+    rollouts, _ = _rollouts(config, config.rollout.instances, world, depths)
     learn = passes_of("learn", share, config.optim.micro_batch or share, times=updates)
     against = replace(learn, kind="reference", observations=learn.observations * (config.objective.kl > 0))
     old = replace(learn, kind="old", observations=share * (updates - 1) * again)

@@ -32,6 +32,8 @@ class Cost:
     peak: int
     #: Operations of ATen that write: no views, no allocations.
     kernels: int
+    #: Those outside of what can be compiled as one piece, and one for each piece.
+    launches: int
 
 
 class Watch(TorchDispatchMode):
@@ -40,7 +42,8 @@ class Watch(TorchDispatchMode):
 
     def __init__(self, there: Iterable[Tensor] = ()) -> None:
         super().__init__()
-        self.flops = self.kernels = self.now = self.peak = 0
+        self.flops = self.kernels = self.launches = self.now = self.peak = 0
+        self._inside = False
         self._sizes: dict[int, int] = {}
         for tensor in there:
             self._take(tensor)
@@ -51,11 +54,17 @@ class Watch(TorchDispatchMode):
         if formula is not None:
             self.flops += int(formula(*args, **(kwargs or {}), out_val=result))
         given, made = (_storages(each) for each in ((args, kwargs), result))
-        self.kernels += func._schema.is_mutable or (bool(made - given) and func._overloadpacket not in ALLOCATIONS)
+        kernel = func._schema.is_mutable or (bool(made - given) and func._overloadpacket not in ALLOCATIONS)
+        self.kernels += kernel
+        self.launches += kernel and not self._inside
         for leaf in tree_leaves(result):
             if isinstance(leaf, torch.Tensor):
                 self._take(leaf)
         return result
+
+    def piece(self, *_: Any, begins: bool) -> None:
+        """What is one piece begins or ends here."""
+        self._inside, self.launches = begins, self.launches + begins
 
     def _take(self, tensor: Tensor) -> None:
         storage = tensor.untyped_storage()
@@ -73,11 +82,11 @@ class Watch(TorchDispatchMode):
 
 def cost(work: Callable[[], Any], watch: Watch) -> Cost:
     """Count ``work``; what it returns is gone afterwards."""
-    before, flops, kernels = watch.now, watch.flops, watch.kernels
+    before, flops, kernels, launches = watch.now, watch.flops, watch.kernels, watch.launches
     watch.peak = before
     with watch:
         work()
-    return Cost(watch.flops - flops, watch.peak - before, watch.kernels - kernels)
+    return Cost(watch.flops - flops, watch.peak - before, watch.kernels - kernels, watch.launches - launches)
 
 
 def _storages(values: Any) -> set[int]:

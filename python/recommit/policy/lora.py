@@ -58,11 +58,13 @@ class Adapters:
         self._split = False
         if not layers:
             return
-        (self._name,) = layers[0].active_adapters
-        weights = [getattr(layer, factor)[self._name].weight for factor in ("lora_A", "lora_B") for layer in layers]
+        (name,) = layers[0].active_adapters
+        dropout = layers[0].lora_dropout[name]
+        self._dropout = getattr(dropout, "p", 0.0) if dropout.training else 0.0  # where no graph depends on the name
+        weights = [getattr(layer, factor)[name].weight for factor in ("lora_A", "lora_B") for layer in layers]
         self._split = hasattr(weights[0], "ds_id")  # among ranks: gathered at a module's own entrance only
         if not self._split:
-            firsts, seconds = joined(weights, list(map(len, adapted)), layers[0].scaling[self._name], dtype)
+            firsts, seconds = joined(weights, list(map(len, adapted)), layers[0].scaling[name], dtype)
             places = [(first, i) for first, group in zip(firsts, adapted, strict=True) for i in range(len(group))]
             self._factors = {id(a): (*b, c) for a, b, c in zip(layers, places, seconds, strict=True)}
 
@@ -77,7 +79,7 @@ class Adapters:
         rank = seconds[0].shape[1]
         first, part = firsts[0], slice(rank * places[0], rank * (places[-1] + 1))
         first = first if len(first) == rank * len(layers) else first[part]
-        inner = F.linear(layers[0].lora_dropout[self._name](x), first).flatten(0, -2)
+        inner = F.linear(F.dropout(x, self._dropout) if self._dropout else x, first).flatten(0, -2)
         made = []
         for layer, part, second in zip(layers, inner.split(rank, dim=-1), seconds, strict=True):
             plain = layer.base_layer(x)

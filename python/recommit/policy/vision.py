@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: States per pass of a frozen encoder, the last ones filled up: rounding depends on the number of rows, and cached
-#: features must not depend on what else was missing, since a resumed run begins with an empty cache.
-TOGETHER = 8
+def group(states: int) -> int:
+    """States per pass of a frozen encoder, 8 to 64, in a run that observes so many at a time. The last pass is filled
+    up: rounding depends on the number of rows, and cached features must not depend on what else was missing, since a
+    resumed run begins with an empty cache."""
+    return min(max(8, 1 << states.bit_length() - 1), 64)
 
 
 class Vision:
@@ -47,6 +49,7 @@ class Vision:
             )
         backbone.grid(1, 1, config.cell)  # refuses what this family does not draw
         self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
+        self.together = group(1)
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0
@@ -129,9 +132,9 @@ class Vision:
         if self._split():  # every rank goes through the encoder once
             encoded = self._encode(task, states[list(missing.values()) or [0]], copy)
             fresh = dict(zip(missing, encoded, strict=False))
-        for begin in range(0, len(missing) if not fresh else 0, TOGETHER):
-            part = list(missing)[begin : begin + TOGETHER]
-            encoded = self._encode(task, states[np.resize([missing[key] for key in part], TOGETHER)], copy)
+        for begin in range(0, len(missing) if not fresh else 0, self.together):
+            part = list(missing)[begin : begin + self.together]
+            encoded = self._encode(task, states[np.resize([missing[key] for key in part], self.together)], copy)
             fresh |= dict(zip(part, encoded, strict=False))
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():

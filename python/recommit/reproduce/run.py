@@ -17,15 +17,20 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit.estimate.machine import HIGH, LOW, Machine
 from recommit.reproduce import launch, preset, worker
-from recommit.runs.progress import TETHER, Board, Interrupt, last_line
+from recommit.results.table import NONE, Grid
+from recommit.rollout.variants import variant
+from recommit.runs.directory import of_tasks
+from recommit.runs.progress import TETHER, Board, Interrupt, clock, last_line
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
+from recommit.train.config import RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,6 +109,48 @@ def shown(options: ReproduceOptions) -> str:
     out, fleet = options.out.absolute() if options.out else Path("OUT"), options.fleet(elsewhere=True)
     jobs = [Job.of(line, out, fleet) for line in preset.load(options.preset, out)]
     return "".join(f"{shlex.join(fleet.command(fleet.slots[0], job.words))}\n" for job in jobs)
+
+
+def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None]) -> str:
+    """A table of the training runs of a preset, alike ones together, as estimated where every rank is a card of this
+    name; and how long all of them take on the GPUs of the call."""
+    from recommit.estimate.costs import estimate, gib
+
+    fleet, specs, kinds = options.fleet(elsewhere=True), dict[Path, list[Any]](), dict[str, list[Any]]()
+    models, hours, rows = dict[Path, Any](), [0.0, 0.0], []
+    for line in preset.load(options.preset, Path("OUT")):
+        own, config = line.options, line.config
+        if line.verb == "data build":
+            specs[line.out] = [own.spec()]
+        if config is None:
+            continue
+        data = [spec for place in own.data for spec in specs[place]] or specs[own.init]
+        specs[line.out] = data = of_tasks(data, config.tasks) if getattr(config, "tasks", ()) else data
+        models[line.out] = model = models.get(own.init) or config.model
+        name, config = f"{line.verb} {own.recipe}", replace(config, run=RunConfig())
+        if line.verb == "train sft":
+            config = replace(config, targets=replace(config.targets, depths=()))
+        else:
+            fixed = variant(config.variant).depth > 0
+            name = f"{name}, {'fixed' if fixed else config.variant}, budget {config.rollout.budget}"
+            config = replace(config, variant="fixed-1") if fixed else config
+        kinds.setdefault(f"{config} {data}", [name, 0, config, model, data])[1] += 1
+    for name, many, config, model, data in kinds.values():
+        puzzles = [spec.puzzle() for spec in data]
+        found = estimate(config, model, puzzles, Machine(card, fleet.ranks), progress)
+        step, (low, high) = found.phases[0], found.seconds or (0.0, 0.0)
+        hours = [hours[0] + many * low / 3600, hours[1] + many * high / 3600]
+        states = " + ".join(str(each) for _, each, _ in step.passes.get("learn", [])) or NONE
+        counts = many, step.tokens, sum(step.kernels.values()), sum(step.launches.values())
+        times = (clock(each) if each else NONE for each in (low, high))
+        rows.append([name, states, *map("{:,}".format, counts), gib(found.memory.peak), *times])
+    head = "run | states of a learning pass | runs | tokens of a step | kernels | compiled | GiB of a rank | low | high"
+    whole = " to ".join(f"{each / len(fleet.slots):.2f}" for each in hours)
+    gpus = f"{len(fleet.slots) * fleet.ranks} x {card}"
+    return (
+        f"{Grid.of(head, rows).markdown()}\n\nAll of this takes {whole} hours of {gpus}, evaluations not included.\n"
+        f"low: {LOW.text} (assumed)\nhigh: {HIGH.text} (assumed)\n"
+    )
 
 
 def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:

@@ -194,10 +194,18 @@ class EngineConfig:
     offload: bool = False
     #: Recompute the activations of every layer in the backward pass instead of keeping them.
     checkpointing: bool = False
+    #: A backend of torch.compile for passes through the frozen backbone under an adapter: with ``cudagraphs`` a GPU
+    #: starts their kernels together, ``inductor`` makes fewer of them besides, ``eager`` and ``aot_eager`` are for
+    #: tests. A shape is compiled when a run first meets it.
+    compile: Literal["none", "eager", "aot_eager", "cudagraphs", "inductor"] = "none"
 
     def __post_init__(self) -> None:
         check("engine", self)
-        refuse((self.kind == "plain" and self.offload, "engine.kind", "deepspeed with engine.offload", "plain"))
+        moving = self.compile != "none" and (self.checkpointing or (self.kind, self.stage) == ("deepspeed", 3))
+        refuse(
+            (self.kind == "plain" and self.offload, "engine.kind", "deepspeed with engine.offload", "plain"),
+            (moving, "engine.compile", "none with engine.stage=3 or engine.checkpointing=true", self.compile),
+        )
 
 
 @dataclass(frozen=True)

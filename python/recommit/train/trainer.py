@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from recommit.policy.checkpoint import fingerprint_of
 from recommit.policy.threads import threads
 from recommit.runs import distributed, process
@@ -29,6 +31,7 @@ from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, replace
 from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.storage.recipe_text import cut
+from recommit.storage.schema import refuse
 from recommit.storage.terminal_text import say
 from recommit.train import validation
 from recommit.train.config import plain
@@ -157,8 +160,10 @@ class Trainer(ABC):
         return validation.measure(self.policy, task, self.engine)
 
     def close(self) -> None:
-        """Let go of the policy."""
+        """Let go of the policy, and of what was compiled for it."""
         self.engine.close()
+        if self.config.engine.compile != "none":
+            torch.compiler.reset()
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step or an interruption; the exit status."""
@@ -338,7 +343,11 @@ class Trainer(ABC):
 
 
 def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
-    """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
+    """The engine of a configuration, and the policy's passes as it says; ``parts`` micro-batches make an optimizer
+    step."""
+    whole = config.compile != "none" and policy.config.lora is None
+    refuse((whole, "engine.compile", "none for a backbone that is trained whole", config.compile))
+    policy.backbone.recompute, policy.backbone.compiled = config.checkpointing, config.compile
     parameters = parameter_groups(policy, optim)
     if config.kind == "plain":
         return Engine(parameters, optim, team)

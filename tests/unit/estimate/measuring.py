@@ -56,7 +56,7 @@ class OnHost(Watch):
 
 def estimated(config, model=None):
     with mock.patch("recommit.estimate.meta_model.Watch", OnHost):
-        return estimate(config, model or config.model, recommit.Sliding(2, 3), HERE)
+        return estimate(config, model or config.model, [recommit.Sliding(2, 3)], HERE)
 
 
 MEASURED = {}

@@ -18,10 +18,10 @@ TASK = recommit.Sliding(2, 3)
 
 def test_what_does_not_fit_is_said():
     config = sft({"backbone": "random:tiny", "policy": {"lora": {"rank": 4}}}, optim={"batch": 64})
-    free = estimate(config, config.model, TASK, Machine("cpu"))
+    free = estimate(config, config.model, [TASK], Machine("cpu"))
     assert free.fits
     assert "it fits" in text(free)
-    tight = estimate(config, config.model, TASK, Machine("cpu", memory=(free.memory.peak - 1) / GIB))
+    tight = estimate(config, config.model, [TASK], Machine("cpu", memory=(free.memory.peak - 1) / GIB))
     assert not tight.fits
     assert "IT DOES NOT FIT" in text(tight)
 
@@ -32,7 +32,7 @@ def test_a_time_has_a_source():
     assert Machine("cpu").rate("float32").peak == 0.0
     assert Machine("cpu", peak=2.0).rate("float32").peak == 2e12
     config = sft({"backbone": "random:tiny", "policy": {"lora": {"rank": 4}}})
-    timed = estimate(config, config.model, TASK, Machine("cpu", peak=1.0))
+    timed = estimate(config, config.model, [TASK], Machine("cpu", peak=1.0))
     products = [phase.times * phase.flops / 1e12 for phase in timed.phases]
     launches = [phase.times * sum(phase.kernels.values()) for phase in timed.phases]
     assert timed.kernels == sum(launches)

@@ -9,15 +9,31 @@ from tests.unit.estimate.measuring import ADAPTED, grpo, sft, trainer_of
 from recommit.estimate.schedule import schedule
 
 
+def planned(config, world=1, **options):
+    """Of one puzzle, where four depths are to choose from."""
+    return schedule([config], ["sliding"], world, 4, **options)
+
+
 def step_of(budget=3, size=4, instances=8, **advantage):
     """A step of one rank that chooses among four depths."""
     config = grpo(advantage={"group_size": size, **advantage}, rollout={"instances": instances, "budget": budget})
-    return schedule(config, 1, 4)[0]
+    return planned(config)[0]
 
 
 def test_every_rank_imitates_its_share():
-    step = schedule(sft(ADAPTED, optim={"batch": 96, "micro_batch": 10}), 4, 4)[0]
+    step = planned(sft(ADAPTED, optim={"batch": 96, "micro_batch": 10}), 4)[0]
     assert [(p.observations, p.states) for p in step.passes if p.kind == "learn"] == [(24, 10)]
+
+
+def test_puzzles_that_learn_together_share_a_batch():
+    """As the preset of the paper does on eight ranks: 4 + 4 + 8 states, and 4 + 4."""
+    tasks = ["sliding", "sliding", "sokoban"]
+    step = schedule([sft(ADAPTED, optim={"batch": 128})] * 3, tasks, 8, 4)[0]
+    assert [(p.puzzle, p.observations) for p in step.passes if p.kind == "learn"] == [(0, 4), (1, 4), (2, 8)]
+    config = grpo(advantage={"estimator": "state"}, rollout={"instances": 32, "budget": 5}, optim={"batch": 64})
+    step = schedule([config] * 2, tasks[:2], 8, 4)[0]
+    learn = [(p.puzzle, p.observations, p.states) for p in step.passes if p.kind == "learn"]
+    assert learn == [(0, 20, 4), (1, 20, 4)]
 
 
 def test_state_advantages_observe_once_per_decision():
@@ -29,10 +45,10 @@ def test_state_advantages_observe_once_per_decision():
 
 def test_below_float32_all_batches_but_the_first_are_passed_again():
     config = grpo(advantage={"estimator": "state"}, rollout={"instances": 8, "budget": 3})
-    step = schedule(config, 1, 4, "bfloat16")[0]
+    step = planned(config, dtype="bfloat16")[0]
     assert config.optim.batch == 8
     assert step.observations("old") == step.observations("learn") - 8
-    assert schedule(config, 1, 4)[0].observations("old") == 0
+    assert planned(config)[0].observations("old") == 0
 
 
 def test_episode_advantages_play_every_copy():
@@ -62,7 +78,7 @@ def test_the_head_finishes_alone():
     last = {"steps": 5, "head_only": True, "head_updates": 7, "starts": 3 * grpo().rollout.instances}
     exact = {"estimator": "exact", "max_expansions": 1}
     kl = {"kl": 0.05, "kl_depth": False}
-    step, finish = schedule(grpo(advantage=exact, objective=kl, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
+    step, finish = planned(grpo(advantage=exact, objective=kl, phases=[{"steps": 5}, last], optim={"steps": 10}))
     assert (step.times, finish.times) == (5, 5)
     assert finish.observations("plan") == 3 * step.observations("plan")
     assert finish.observations("head") == 7 * finish.observations("plan")
@@ -71,7 +87,7 @@ def test_the_head_finishes_alone():
 
 def test_validations_are_counted():
     config = sft(ADAPTED, optim={"steps": 10}, validation={"instances": 6, "every": 4, "budget": 3})
-    _, validation = schedule(config, 1, 4)
+    _, validation = planned(config)
     assert validation.times == 3
     assert validation.observations("imitate") == 6
     assert validation.observations("plan") == 6 * (1 + 4 * 2)
@@ -88,6 +104,6 @@ def test_no_rollout_observes_more_often_than_was_estimated(group, data, tmp_path
         seen, encode = [], trainer.policy.encode
         trainer.policy.encode = lambda task, states, left: (seen.append(len(states)), encode(task, states, left))[1]
         trainer._step()
-    step = schedule(config, 1, 4)[0]
+    step = planned(config)[0]
     bound = sum(step.observations(kind) for kind in ("sample", "plan", "reference", "learn"))
     assert 0 < np.sum(seen) <= bound

@@ -42,6 +42,19 @@ def test_what_is_shown_is_what_is_run(name, capsys):
             assert any(out == place or place in out.parents for out in written[:number]), f"{place} of {line}"
 
 
+def test_alike_runs_are_estimated_together(tmp_path, capsys):
+    rl = "train grpo --recipe quick-sliding --init sft --variant {variant} --out {variant}"
+    lines = [
+        "data build --task sliding --size 2 3 --count 100 --out data",
+        "train sft --recipe quick-sliding --set model.backbone=random:tiny --data data --out sft",
+        {"for": {"variant": ["fixed-1", "fixed-2", "adaptive"]}, "do": [rl]},
+    ]
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(lines))
+    assert main(["reproduce", "--preset", str(tmp_path / "p.yaml"), "--plan", "a100"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "| train" in line]
+    assert [(row[1].split(", ")[1:2], int(row[3])) for row in rows] == [([], 1), (["fixed"], 2), (["adaptive"], 1)]
+
+
 @pytest.mark.parametrize("name", ["paper", "qwen7b"])
 def test_runs_on_gpus_are_shown_with_their_launcher(name, capsys):
     assert main(["reproduce", "--preset", name, "--show", "--gpus", "8", "--out", "/o"]) == 0

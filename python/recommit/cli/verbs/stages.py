@@ -122,29 +122,28 @@ def _teller(quiet: bool) -> Callable[[str], None]:
     return (lambda _: None) if quiet else say
 
 
+def _counted(work: Callable[[Callable[[str], None]], Value]) -> Value:
+    """The result of work that says how far it is."""
+    line = StatusLine()
+    try:
+        return work(line.show)
+    finally:
+        line.clear()
+
+
 def estimate(options: EstimateOptions, json: bool = False) -> None:
     """Estimate what a recipe takes before anything is loaded: FLOPs, memory, time.
 
     Args:
         json: Print JSON.
     """
-    line = StatusLine()
-    try:
-        line.show(f"counting what {options.recipe} computes")
-        estimates = options.estimates(line.show)
-    finally:
-        line.clear()
+    estimates = _counted(options.estimates)
     if json:
         tell(dumps([each.to_json() for each in estimates], indent=2))
         return
     from recommit.estimate.costs import text
 
     tell("\n".join(map(text, estimates)), end="")
-    if len({each.task for each in estimates}) > 1:
-        tell(
-            "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "
-            "takes the mean of the times, reinforcement at most their sum, and both the larger memory."
-        )
     tell("\nBy arithmetic; no run of it was measured on a GPU: docs/a100.md says how.")
 
 
@@ -205,18 +204,22 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
         tell(f"{options.out}: {counts['figures']} figures, {made.watched} of {made.of} instances to watch")
 
 
-def reproduce(options: ReproduceOptions, show: bool = False, quiet: bool = False) -> int:
+def reproduce(options: ReproduceOptions, show: bool = False, plan: str = "", quiet: bool = False) -> int:
     """Run a preset: data, warm start, GRPO, evaluation and report.
 
     What is there is not made again.
 
     Args:
         show: Print the commands of the preset, as a shell would run them, and stop.
+        plan: Estimate its training runs on this card (a100, h200, rtx4090), which takes minutes, and stop.
         quiet: Say nothing while working.
     """
     from recommit.reproduce import run
 
     if show:
         tell(run.shown(options), end="")
+        return 0
+    if plan:
+        tell(_counted(lambda show: run.planned(options, plan, show)), end="")
         return 0
     return run.reproduce(options, quiet=quiet)

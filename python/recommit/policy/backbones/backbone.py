@@ -97,6 +97,8 @@ class Backbone(Protocol):
     model: nn.Module
     #: Keep no activations inside layers; compute them again on the way back.
     recompute: bool
+    #: A backend of torch.compile for passes of a frozen backbone; none: as they are.
+    compiled: str
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
         """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: one token per cell."""

@@ -108,7 +108,7 @@ class ConvBackbone(nn.Module):
         super().__init__()
         self.model = model
         self.shape, self.width = shape, shape.z
-        self.recompute = False
+        self.recompute, self.compiled = False, "none"
 
     @classmethod
     def from_pretrained(

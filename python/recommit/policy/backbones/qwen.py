@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from recommit.policy.backbones import transformer
 from recommit.policy.backbones.transformer import (
     Normalization,
     TransformersBackbone,
@@ -147,7 +148,7 @@ class QwenBackbone(TransformersBackbone):
         visual = self.base.visual
         if grid not in self._passes:
             self._passes[grid] = self.vision_pass(visual, grid, pixels.device)
-        return self._passes[grid].run(visual, pixels)
+        return transformer.region(VisionPass.run, self.compiled)(self._passes[grid], visual, pixels)
 
     def positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:
         """By the multimodal rule: text counts up in all three axes, the picture's tokens

@@ -30,7 +30,7 @@ from recommit.storage.files import Files, replace
 from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -47,6 +47,9 @@ NAMED_BESIDES = {"model_type", "rope_theta", "rope_scaling", "torch_dtype"}
 NAMING_FILES = ("fast_tokenizer_files", "vocab", "merges", "gguf_file", "tokenizer_object")
 #: Tokens of text before the picture from which on it is worth computing them once for all states.
 SHARED = 8
+#: States of the smallest compiled pass, and shapes that may be compiled: puzzles, sizes and powers of two, with and
+#: without gradients and dropout.
+LEAST, SHAPES = 4, 256
 
 
 class TransformersBackbone(nn.Module):
@@ -72,7 +75,7 @@ class TransformersBackbone(nn.Module):
         self.tokenizer: Any = tokenizer
         self.config: Any = model.config
         self.width = int(self.config.get_text_config().hidden_size)
-        self.recompute = False
+        self.recompute, self.compiled = False, "none"
 
     @classmethod
     def from_pretrained(
@@ -213,17 +216,16 @@ class TransformersBackbone(nn.Module):
         embedded = embedded.expand(batch, -1, -1)
         seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
         x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
+        deeper = [F.pad(each, (0, 0, start, embedded.shape[1] - end)) for each in deeper]
+        if self.compiled != "none":  # filled up to a power of two, so that there are few shapes
+            missing = max(LEAST, 1 << (batch - 1).bit_length()) - batch
+            x, *deeper = (F.pad(each, (0, 0, 0, 0, 0, missing)) for each in (x, *deeper))
         cos, sin = language.rotary_emb(x, geometry.positions)
         adapters = Adapters((group for layer in language.layers for group in of_one_input(layer)), x.dtype)
         sequences = (SharedText if start >= SHARED else Sequences)(start, x, (cos, signed(sin)), adapters)
-        x = sequences.pack(x)
-        *layers, last = language.layers
-        for number, layer in enumerate(layers):
-            run = partial(sequences.layer, layer)
-            x = checkpoint(run, x, use_reentrant=False) if self.recompute and torch.is_grad_enabled() else run(x)
-            if number < len(deeper):
-                x = x + sequences.pack(F.pad(deeper[number], (0, 0, start, embedded.shape[1] - end)))
-        return normed(language.norm, sequences.last(last, x))
+        recompute = self.recompute and torch.is_grad_enabled()
+        run = region(decoded, self.compiled)
+        return run(language, sequences, sequences.pack(x), list(map(sequences.pack, deeper)), recompute)[:batch]
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         for module in self.vision_modules():
@@ -242,6 +244,34 @@ class TransformersBackbone(nn.Module):
         self.tokenizer.save_pretrained(folder)
         text = json.dumps(self.processor(), indent=2) + "\n"
         replace(Files(), folder / "preprocessor_config.json", text.encode())
+
+
+@lru_cache
+def region(function: Callable[..., Tensor], backend: str) -> Callable[..., Tensor]:
+    """A function as it is, or each of its shapes as one piece that a ``backend`` of torch.compile made: kernels of a
+    GPU are then started together, from memory that the next call overwrites."""
+    if backend == "none":
+        return function
+    mode = {"mode": "reduce-overhead"} if backend == "inductor" else {}
+    run = torch.compile(function, backend=backend, fullgraph=True, dynamic=False, **mode)
+
+    def whole(*given: Any) -> Tensor:
+        with torch._dynamo.config.patch(recompile_limit=SHAPES, accumulated_recompile_limit=SHAPES):
+            return run(*given).clone()
+
+    return whole
+
+
+def decoded(language: Any, sequences: Sequences, x: Tensor, added: list[Tensor], recompute: bool) -> Tensor:
+    """The normalised output of all decoder layers at each state's last position, [batch, width]; ``added`` comes to
+    that of the first ones."""
+    *layers, last = language.layers
+    for number, layer in enumerate(layers):
+        run = partial(sequences.layer, layer)
+        x = checkpoint(run, x, use_reentrant=False) if recompute else run(x)
+        if number < len(added):
+            x = x + added[number]
+    return normed(language.norm, sequences.last(last, x))
 
 
 def _fields_of(kind: Any, parts: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
@@ -276,7 +306,7 @@ class Sequences:
 
     def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters) -> None:
         self.text, self.batch, self.own, self.angles = text, len(x), x.shape[1] - text, angles
-        self.linears = adapters.linears
+        self.adapters, self.linears = adapters, adapters.linears
 
     def pack(self, x: Tensor) -> Tensor:
         """One sequence per state, as the layers see them."""

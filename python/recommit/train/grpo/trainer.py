@@ -32,6 +32,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
 from recommit.policy.tensors import to_device, to_host
+from recommit.policy.vision import group
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs import process
@@ -167,13 +168,14 @@ class GrpoTrainer(Trainer):
         process.seed_everything(seed)
         seeds = [rng.derived_seed(seed, rng.Purpose.GAME, i) for i in range(len(specs))] if specs[1:] else [seed]
         self.puzzles = list(map(self._puzzle, set_names(specs), specs, seeds))
-        freeze(self.policy, self.variant, self.config, [puzzle.task for puzzle in self.puzzles])
+        freeze(self.policy, self.variant, [puzzle.task for puzzle in self.puzzles])
         any_kl = any(puzzle.objective.kl > 0 for puzzle in self.puzzles)
         self.reference = ReferencePolicy(policy) if any_kl else None
         #: Of one puzzle in an optimizer step: rows of all ranks, of this one, and of a micro-batch.
         self.rows = optim.batch // len(specs)
         self.share = self.rows // team.world
         self.micro_batch = optim.micro_batch or self.share
+        policy.vision.together = group(max(puzzle.config.rollout.instances for puzzle in self.puzzles) // team.world)
         passes = len(specs) * -(-self.share // self.micro_batch)
         self.engine = make_engine(policy, optim, self.config.engine, team, passes)
         length = policy.config.plan_length
@@ -365,9 +367,8 @@ class GrpoTrainer(Trainer):
         return f"{initial_policy.described(self.policy, self.team)}; {self.variant.name}; {each}"
 
 
-def freeze(policy: CommitPolicy, own: Variant, config: GrpoConfig, tasks: list[Puzzle]) -> None:
+def freeze(policy: CommitPolicy, own: Variant, tasks: list[Puzzle]) -> None:
     """Freeze what a variant does not train."""
-    policy.backbone.recompute = config.engine.checkpointing
     policy.eval()  # no dropout: what is compared must differ by its weights alone
     policy.train_only(*tasks, depth_head=own.head)
     vision = {id(p) for p in policy.backbone.vision_parameters()}

@@ -28,6 +28,7 @@ from recommit.policy.backbones.backbone import given_backbone, given_class
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
+from recommit.policy.vision import group
 from recommit.runs import process
 from recommit.storage.schema import refuse
 from recommit.train import initial_policy, validation
@@ -186,8 +187,8 @@ class SftTrainer(Trainer):
         self.config = replace(config, targets=config.targets.of(self.policy.config))
         initial_policy.note_puzzles(self.policy, recipes)
         self.policy.train_only(*self.tasks, depth_head=False)
-        self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
+        self.policy.vision.together = group(min(max(self.feed.most), config.optim.micro_batch or config.optim.batch))
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
         process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)

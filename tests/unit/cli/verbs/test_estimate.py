@@ -25,8 +25,8 @@ def said(capsys, *words):
 def test_both_stages_are_estimated_in_words(capsys):
     assert main(["estimate", "laptop-sliding", *SMALL, *LITTLE, "engine.kind=plain"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("sft, sliding 3x3, on 1 rank\n")
-    assert "\n\ngrpo, sliding 3x3" in text
+    assert text.startswith("sft, sliding-3x3, on 1 rank\n")
+    assert "\n\ngrpo, sliding-3x3" in text
     assert "step of the depth head alone, 2 of them" in text
     assert "it fits" in text
     assert text.endswith("\n\nBy arithmetic; no run of it was measured on a GPU: docs/a100.md says how.\n")
@@ -36,33 +36,19 @@ def test_flags_change_what_is_estimated(capsys):
     plain = ["engine.kind=plain"]
     (one,) = said(capsys, "paper-sokoban", "--stage", "grpo", *SMALL, *LITTLE, *plain)
     changes = [*SMALL, *LITTLE, *plain, "variant=depth-only"]
-    (other,) = said(capsys, "paper-sokoban", "--stage", "grpo", "--size", "6", *changes)
-    assert (one["task"], one["size"], other["size"]) == ("sokoban", [8, 8], [6, 6])
+    (other,) = said(capsys, "paper-sokoban", "--stage", "grpo", "--puzzles", "sokoban-6x6", *changes)
+    assert (one["puzzles"], other["puzzles"]) == (["sokoban-8x8"], ["sokoban-6x6"])
     assert sum(other["trained"].values()) < sum(one["trained"].values())
 
 
-def test_a_recipe_for_several_puzzles_is_estimated_for_each(capsys):
-    assert main(["estimate", "laptop-joint", "--stage", "sft", *SMALL, *LITTLE]) == 0
-    text, said = capsys.readouterr()
-    assert said.splitlines()[:3] == [
-        "counting what laptop-joint computes",
-        "sft, sliding: the model's shapes",
-        "sft, sliding: what a step computes",
-    ]
-    assert [line.split(",")[1] for line in text.splitlines() if line.startswith("sft")] == [
-        " sliding 3x3",
-        " sokoban 8x8",
-    ]
-    assert "a warm start takes the mean of the times" in text
-
-
-def test_each_puzzle_of_a_recipe_has_its_own_values():
-    stages = EstimateOptions("paper-joint", "grpo").stages()
-    assert [(config.rollout.budget, config.optim.batch) for config, _ in stages] == [(5, 128), (6, 128)]
-    assert [puzzle.task for _, puzzle in EstimateOptions("paper-joint").stages()] == ["sliding", "sokoban"] * 2
+def test_puzzles_of_one_run_are_estimated_together(capsys):
+    (one,) = said(capsys, "laptop-joint", "--stage", "sft", *SMALL, *LITTLE)
+    assert one["puzzles"] == ["sliding-3x3", "sokoban-8x8"]
+    assert [states for _, states, _ in one["phases"][0]["passes"]["learn"]] == [4, 4]
+    assert main(["estimate", "laptop-joint", "--puzzles", "sliding"]) == 2
 
 
 def test_a_recipe_of_ones_own_is_estimated_for_the_puzzles_of_its_policy(tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text("sft: {model: {backbone: Qwen/Qwen2.5-VL-7B-Instruct, dtype: bfloat16}}\n")
-    assert [puzzle.task for _, puzzle in EstimateOptions(str(own)).stages()] == ["sliding", "sokoban"]
+    assert [puzzle.task for puzzle in EstimateOptions(str(own)).boards] == ["sliding", "sokoban"]

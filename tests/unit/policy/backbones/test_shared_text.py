@@ -28,10 +28,10 @@ def folder(request, tmp_path_factory):
     return make_backbone(tmp_path_factory.mktemp("family"), BACKBONES[request.param])
 
 
-def z_and_gradients(folder, config, dtype=torch.float32, *, weights=None, recompute=False):
+def z_and_gradients(folder, config, dtype=torch.float32, *, weights=None, recompute=False, compiled="none"):
     """Where ``weights`` are rounded to another dtype first, and shared or not as ``transformer.SHARED`` says."""
     policy = recommit.CommitPolicy.from_backbone(folder, config, dtype=weights or dtype).eval()
-    policy.backbone.recompute = recompute
+    policy.backbone.recompute, policy.backbone.compiled = recompute, compiled
     noise = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in policy.parameters():
@@ -77,6 +77,17 @@ def test_a_gpu_is_told_the_same_mask_by_its_shape(folder, dtype, monkeypatch):
     assert type(asked(2, 9, torch.device("cuda"))) is CausalBias
     monkeypatch.setattr(transformer, "behind_text", lambda own, text, _: asked(own, text, torch.device("cuda")))
     assert all(torch.equal(*each) for each in zip(masked, z_and_gradients(folder, config, dtype), strict=True))
+
+
+def test_what_is_compiled_computes_the_same(folder, monkeypatch):
+    """There and back, of six states in a pass of eight, by the mask that a GPU is told."""
+    asked = transformer.behind_text
+    monkeypatch.setattr(transformer, "behind_text", lambda own, text, _: asked(own, text, torch.device("cuda")))
+    config = PolicyConfig(lora=LoraConfig(rank=2), prompts=V2, decoder=DECODER)
+    wanted, before = z_and_gradients(folder, config), torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    assert max(apart(z_and_gradients(folder, config, compiled="aot_eager"), wanted)) < 1e-5
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before + 2  # of the picture encoder and the layers
+    torch.compiler.reset()
 
 
 @pytest.mark.parametrize("lora", [None, LoraConfig(rank=2)], ids=["whole", "adapter"])
