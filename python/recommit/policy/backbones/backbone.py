@@ -158,7 +158,10 @@ def family_of(folder: Path) -> Any:
     about = verified.values(folder, "config.json")
     model_type = about.get("model_type")
     if not isinstance(model_type, str) or model_type not in FAMILIES:
-        raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {folder}")
+        raise ValueError(
+            f"backbone: expected a model type of {', '.join(FAMILIES)}, got {brief(model_type)} in {folder}; "
+            "docs/guides/backbones.md says how to add one"
+        )
     _refuse_more(folder, about)
     return family(model_type)
 

@@ -105,7 +105,7 @@ READS = "backbone: expected a model that transformers reads in "
 REFUSED = {
     "an unknown model's program": (
         program("config.json", model_type="evil", auto_map={"AutoConfig": "evil.Evil"}),
-        "expected a model type of qwen2_5_vl, qwen3_vl, recommit_conv, got evil",
+        "expected a model type of qwen2_5_vl, qwen3_vl, recommit_conv, got 'evil'",
     ),
     "quantised": (
         change("config.json", quantization_config={"quant_method": "fp8"}),
