@@ -26,12 +26,12 @@ PAGE, RECORDS = DOCS / "leaderboard.md", DOCS / "assets/leaderboard"
 OURS = {
     "sliding-3x3": {
         "optimal": "optimal plans (exact)",
-        **{f"sliding_fixed_{h}": f"fixed depth {h}, plans of policy sliding-3x3" for h in (4, 7, 8)},
+        **{f"sliding_fixed_{h}": f"sliding-3x3's plans, fixed depth {h}" for h in (4, 7, 8)},
     },
     "sliding-4x4": {"optimal": "optimal plans (exact)"},
     "sokoban-7x7": {
         "optimal": "optimal plans (exact)",
-        **{f"sokoban_fixed_{h}": f"fixed depth {h}, plans of policy sokoban-7x7" for h in (6, 8)},
+        **{f"sokoban_fixed_{h}": f"sokoban-7x7's plans, fixed depth {h}" for h in (6, 8)},
     },
 }
 

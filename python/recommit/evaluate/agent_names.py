@@ -218,8 +218,7 @@ _RUNS = {
 
 
 def readable(agent: AgentName) -> str:
-    """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (own RL)", ``fixed-8`` is "fixed depth
-    8 (same plans)"."""
+    """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (own RL)"."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][0] + _symmetries(agent)
     words = agent.does + _symmetries(agent)

@@ -183,10 +183,7 @@ def single(results: FamilyResults) -> Content:
 def oracle(results: FamilyResults) -> Content:
     """The oracle depth for the adaptive run's plans, and how much of the gap to it is closed."""
     lines = [
-        [
-            name,
-            *_compared(reported.ORACLE[results.task] if name == ORACLE else Reported(), results.row(name, "loose")),
-        ]
+        [name, *_compared(reported.ORACLE[results.task] if name == ORACLE else Reported(), results.row(name, "loose"))]
         for name in ORACLES
     ]
     own, top = results.row("adaptive", "loose"), results.row(ORACLE, "loose")
