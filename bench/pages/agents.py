@@ -11,6 +11,8 @@ from recommit.policy.policy import CommitPolicy
 from recommit.puzzles.solver import puzzle_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Boards = NDArray[np.uint8]
@@ -27,26 +29,21 @@ def optimal(boards: Boards, remaining: int) -> Commitments:  # noqa: ARG001
     return np.minimum(np.maximum(plans.length, 1), 8).astype(np.int64), actions
 
 
-def sliding_fixed_8(boards: Boards, remaining: int) -> Commitments:  # noqa: ARG001
-    """The plans of the policy sliding-3x3, always eight actions of them."""
-    return _fixed("sliding-3x3", boards, 8)
-
-
-def sliding_fixed_4(boards: Boards, remaining: int) -> Commitments:  # noqa: ARG001
-    """The plans of the policy sliding-3x3, always four actions of them."""
-    return _fixed("sliding-3x3", boards, 4)
-
-
-def sokoban_fixed_8(boards: Boards, remaining: int) -> Commitments:  # noqa: ARG001
-    """The plans of the policy sokoban-7x7, always eight actions of them."""
-    return _fixed("sokoban-7x7", boards, 8)
-
-
 @cache
 def _policy(name: str) -> CommitPolicy:
     return CommitPolicy.from_pretrained(name).eval()
 
 
-def _fixed(name: str, boards: Boards, depth: int) -> Commitments:
-    depths, actions = _policy(name).act(puzzle_of(boards[0]), boards, depth=depth)
-    return depths.astype(np.int64), actions
+def _fixed(name: str, depth: int) -> Callable[[Boards, int], Commitments]:
+    """The plans of a policy of the package, always so many actions of them."""
+
+    def play(boards: Boards, remaining: int) -> Commitments:  # noqa: ARG001
+        depths, actions = _policy(name).act(puzzle_of(boards[0]), boards, depth=depth)
+        return depths.astype(np.int64), actions
+
+    return play
+
+
+# Of all depths 1 to 8, those that are best in value or in solved levels under some budget.
+sliding_fixed_4, sliding_fixed_7, sliding_fixed_8 = (_fixed("sliding-3x3", depth) for depth in (4, 7, 8))
+sokoban_fixed_6, sokoban_fixed_8 = (_fixed("sokoban-7x7", depth) for depth in (6, 8))

@@ -26,13 +26,12 @@ PAGE, RECORDS = DOCS / "leaderboard.md", DOCS / "assets/leaderboard"
 OURS = {
     "sliding-3x3": {
         "optimal": "optimal plans (exact)",
-        "sliding_fixed_8": "its plans, fixed depth 8",
-        "sliding_fixed_4": "its plans, fixed depth 4",
+        **{f"sliding_fixed_{h}": f"sliding-3x3's plans, fixed depth {h}" for h in (4, 7, 8)},
     },
     "sliding-4x4": {"optimal": "optimal plans (exact)"},
     "sokoban-7x7": {
         "optimal": "optimal plans (exact)",
-        "sokoban_fixed_8": "plans of policy sokoban-7x7, fixed depth 8",
+        **{f"sokoban_fixed_{h}": f"sokoban-7x7's plans, fixed depth {h}" for h in (6, 8)},
     },
 }
 
@@ -56,7 +55,7 @@ def page() -> str:
 def table() -> str:
     """All records, the best value first, per split and budget."""
     lines = [
-        "| split | K | agent | solved, % (95 %) | actions | observations | value (95 %) | record |",
+        "| split | K | agent | solved, % (95 %) | actions | observations | value, points (95 %) | record |",
         "|---|---:|---|---:|---:|---:|---:|---|",
     ]
     every = [(path, verify(path)) for path in sorted(RECORDS.glob("*.json"))]

@@ -17,6 +17,7 @@ from tests.refusals import refused
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, parquet
 from recommit.data.dataset import open_folder
+from recommit.policy import checkpoint
 from recommit.runs.directory import best_policy
 from recommit.storage import errors, recipe_text, verified
 from recommit.storage.files import Files
@@ -63,6 +64,12 @@ def test_what_is_too_large_or_leads_elsewhere_is_refused_unread(tmp_path, monkey
         verified.write_digests(Files(), outside, {name: "0" * 64})
         words = "DIGESTS: expected names of files of the folder, got"
         refused([(lambda: verified.verify(outside), words)], errors.Damaged)
+    many = json.dumps({f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(20_000)}).encode()
+    (tmp_path / "many").write_bytes(len(many).to_bytes(8, "little") + many)
+    most = "expected at most 1,073,741,824 bytes, got 1,099,511,627,776"
+    weights = [("r.yaml", most), ("many", "damaged (header of 1,")]
+    refused([(lambda name=name: checkpoint.read_weights(tmp_path / name), words) for name, words in weights])
+    refused([(lambda: verified.content(tmp_path, "r.yaml"), most)], errors.Damaged)
     words = "recipe: expected at most 1,048,576 bytes, got 1,099,511,627,776"
     refused([(lambda: config.load(tmp_path / "r.yaml"), words)])
 

@@ -71,9 +71,7 @@ GROUPS = {
         "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), *PLAYER),
         "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
     },
-    "chunk policies": {
-        "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
-    },
+    "chunk policies": {"sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP)},
 }
 VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 
@@ -167,6 +165,8 @@ def _fail(message: str, status: int) -> int:
 
 #: A message of ours about an argument: "cell: expected 4..112, got 3". Others have the name of their class before them.
 _OURS = re.compile(r"[^:\n]+: expected .|[a-z_]+: .")
+#: What libraries in Rust, such as safetensors, end an error of the system with.
+_OF_SYSTEM = re.compile(r"\(os error (\d{1,4})\)$")
 
 
 def explained(error: Exception) -> tuple[str, int]:
@@ -175,6 +175,8 @@ def explained(error: Exception) -> tuple[str, int]:
         return str(error), error.exit_status
     if isinstance(error, MemoryError):
         return f"out of memory: {error}", FAILED
+    if found := _OF_SYSTEM.search(str(error)):
+        return explained(OSError(int(found[1]), os.strerror(int(found[1]))))
     if isinstance(error, OSError) and error.filename is not None:
         return _of_path(error)
     if isinstance(error, OSError) and error.strerror:

@@ -218,7 +218,7 @@ _RUNS = {
 
 
 def readable(agent: AgentName) -> str:
-    """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (RL)"."""
+    """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (own RL)"."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][0] + _symmetries(agent)
     words = agent.does + _symmetries(agent)
@@ -254,5 +254,5 @@ def _symmetries(agent: AgentName) -> str:
 def _whose(agent: AgentName) -> str:
     kind = run_kind(agent.run)
     if fixed := _FIXED.fullmatch(kind):
-        return "RL" if int(fixed[1]) == agent.depth else f"RL at depth {fixed[1]}"
-    return _RUNS.get(kind, f"plans of {agent.run}" if agent.run else "")
+        return "own RL" if int(fixed[1]) == agent.depth else f"RL at depth {fixed[1]}"
+    return _RUNS.get(kind, f"plans of {agent.run}" if agent.run else "same plans" if agent.depth else "")

@@ -186,7 +186,7 @@ class Seeds:
             "its actions (95 %)": lambda agent: ahead(agent, "actions"),
         }
         if self.priced:
-            columns["value (95 %)"] = lambda agent: spread(rows.mean(agent, budget, "returns"), 3)
+            columns["value, points (95 %)"] = lambda agent: spread(rows.mean(agent, budget, "returns"), 1, 100.0)
         if any(gains.values()):
             columns["gain share (95 %)"] = lambda agent: gains[agent]
         return Grid.by(columns, agents)

@@ -30,7 +30,7 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
 }
 #: Columns that stand only where some row has the figure: its field, and how a row fills it.
 SOMETIMES: dict[str, tuple[str, Callable[[Row], str]]] = {
-    "value (95 %)": ("value", lambda row: figure(row, "value", 3)),
+    "value, points (95 %)": ("value", lambda row: figure(row, "value", 1, 100.0)),
     "gain share (95 %)": ("gain", lambda row: figure(row, "gain", 2)),
     "threshold": ("threshold", lambda row: f"{row['threshold']:.3g}" if "threshold" in row else NONE),
     "cell px": ("model", lambda row: str(row.get("cell", NONE))),  # where a model sees pictures of its own size
@@ -88,7 +88,7 @@ def comparisons(compared: list[Row]) -> str:
         "dominates": dominance,
     }
     if any("value_difference" in one for one in compared):
-        columns["value (95 %)"] = lambda one: _less(one, "value", 3)
+        columns["value, points (95 %)"] = lambda one: _less(one, "value", 1, 100.0)
     return Grid.by(columns, compared).markdown() + "\n" + (f"\n{_DIFFERENCES}\n" if compared else "")
 
 

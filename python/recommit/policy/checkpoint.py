@@ -43,10 +43,10 @@ from recommit.policy.config import PolicyConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
-from recommit.storage import schema, verified
+from recommit.storage import errors, schema, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.recipe_text import brief, cut
-from recommit.storage.safe_open import content
+from recommit.storage.safe_open import NotAFile, content
 from recommit.storage.verified import DIGESTS
 
 if TYPE_CHECKING:
@@ -108,7 +108,6 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     refuse_links(folder)
     sweep_files(Files(), folder)  # safetensors writes the backbone, and leaves its half of a file where it is killed
-    (folder / verified.DIGESTS).unlink(missing_ok=True)
     replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole, listed = policy.config.lora is None, policy.source in LISTED
     revision, own = policy.revision if listed else "", own_class(type(policy.backbone))
@@ -160,6 +159,7 @@ def load_policy(
     needed where that is neither in the folder nor ``LISTED``; its fingerprint has to fit. ``backbone_class`` reads the
     backbone of a policy that was trained with one's own."""
     folder = _fetched(folder, revision)
+    before = _as_it_is(folder)
     about = read_config(folder / "config.json")
     verified.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
@@ -181,7 +181,15 @@ def load_policy(
         load_adapter(policy, folder / "adapter")
     check_and_copy(heads(policy), stored, path)
     _check_backbone(policy, about["backbone"], folder)
+    if _as_it_is(folder) != before:
+        raise errors.Damaged(f"{folder}: expected files that stay while they are read, got others now; read it again")
     return policy
+
+
+def _as_it_is(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Another value once a file was written: heads of one policy fit the backbone of another."""
+    every = (path for path in folder.rglob("*") if path.suffix in _ENDINGS and not path.name.startswith("."))
+    return {path: (about.st_ino, about.st_mtime_ns) for path in every for about in [path.stat()]}
 
 
 def _source(folder: Path, about: dict[str, Any], given: str | Path | None, *, whole: bool) -> tuple[str | Path, str]:
@@ -280,13 +288,20 @@ def load_adapter(policy: Parts, folder: Path) -> None:
     check_and_copy(lora.weights(policy.backbone), read_weights(path), path)
 
 
+#: Bytes of names and shapes of the weights that are read; those of a 7B model's adapter are some 60,000.
+MOST_HEADER = 1 << 20
+
+
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
     """The tensors of a safetensors file; a damaged one is a ValueError."""
     if not path.is_file():
         raise ValueError(f"{path}: expected a file of weights, got none")
     try:
-        return load(content(path))
-    except (SafetensorError, MemoryError, OverflowError) as error:
+        data = content(path)
+        if (size := int.from_bytes(data[:8], "little")) > MOST_HEADER:  # each tensor takes much more than its name
+            raise OverflowError(f"header of {size:,} bytes")
+        return load(data)
+    except (SafetensorError, MemoryError, OverflowError, NotAFile) as error:
         raise ValueError(f"{path}: expected a whole safetensors file, got one that is damaged ({error})") from None
 
 

@@ -120,12 +120,7 @@ def possible_depths(every: Sequence[DecisionRows]) -> list[int]:
 
 
 def episodes(
-    rows: DecisionRows,
-    chosen: list[int],
-    length: list[int],
-    depths: list[int],
-    *,
-    head: bool = True,
+    rows: DecisionRows, chosen: list[int], length: list[int], depths: list[int], *, head: bool = True
 ) -> list[dict[str, Any]]:
     """By instance, see ``pack_episode``. Without ``head`` the depth head was not asked."""
     probs = rows.head_probs()

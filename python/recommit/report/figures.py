@@ -129,8 +129,6 @@ def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
     """Fixed depths of one policy, joined; a mark holds its depth."""
     agent, colour = family[-1].agent, COLOURS["fixed"]
     words = agent.brief.replace(f"fixed {agent.depth}", "fixed depth h")
-    if len(family) > 1 and "fixed-h" in agent.family[0]:
-        words = "fixed depth h" + ", sampled actions" * agent.samples_actions + " (RL)"
     inside, text = (colour, "white") if number == 0 else ("white", colour)
     look: dict[str, Any] = {
         "ls": DASHES[min(number, 3)],

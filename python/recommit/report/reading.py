@@ -12,15 +12,7 @@ import numpy as np
 
 from recommit.data.parquet import columns, parsed
 from recommit.evaluate import seeds, summaries
-from recommit.evaluate.agent_names import (
-    CONTROLS,
-    ORACLE,
-    PRIVILEGED,
-    AgentName,
-    brief,
-    readable,
-    seed_of,
-)
+from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
 from recommit.evaluate.seeds import ROOM
 from recommit.results import intervals
 from recommit.results.intervals import Interval

@@ -111,7 +111,7 @@ def gain_share(folder: Folder, budget: str) -> Html | None:
         "" if agent is None or priced else f" ({percent(folder.row(agent, budget)['solve_rate'])} %)"
         for agent in (constant, oracle)
     ]
-    named = f"fixed depth {constant.depth}" if constant else "the best fixed depth"
+    named = constant.words if constant else "the best fixed depth"
     what = "value" if priced else "puzzles solved"
     words = (
         f"The part of the way in {what} from {named}{figures[0]} to the oracle depth{figures[1]}, for the same plans."
@@ -199,7 +199,7 @@ def _columns(folder: Folder, budget: str) -> dict[str, Callable[[AgentPoint], An
         "... actions": lambda point: difference(point, "actions"),
         "dominated": lambda point: one_or(point, text.dominance),
         "observations": lambda point: number(rows[point.agent]["decisions_per_episode"]),
-        **some("value (95 %)", "threshold"),
+        **some("value, points (95 %)", "threshold"),
         "SPL, %": lambda point: percent(rows[point.agent]["spl"]),
         "lost, %": lambda point: percent(rows[point.agent]["lost"]),
         "mean depth": lambda point: number(rows[point.agent]["mean_depth"]),

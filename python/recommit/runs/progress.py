@@ -176,13 +176,7 @@ class Curves:
     """
 
     def __init__(
-        self,
-        folder: Path | None,
-        *,
-        tensorboard: bool,
-        projects: Mapping[str, str],
-        whole: dict[str, Any],
-        step: int,
+        self, folder: Path | None, *, tensorboard: bool, projects: Mapping[str, str], whole: dict[str, Any], step: int
     ) -> None:
         self._board: Any = None
         self._tracked: list[Any] = []

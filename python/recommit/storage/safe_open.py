@@ -43,10 +43,14 @@ def reading(path: str | os.PathLike[str], buffering: int = -1) -> IO[bytes]:
 
 
 def content(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """All bytes of a file of at most ``most``: holes take no room on a disk, and would fill the memory."""
+    """All bytes of a file of at most ``most``. Holes take no room on a disk, nor in an archive, and would fill the
+    memory."""
     with reading(path) as file:
-        if 0 <= most < (size := os.fstat(file.fileno()).st_size):
-            raise NotAFile(errno.EINVAL, f"expected at most {most:,} bytes, got {size:,}", os.fspath(path))
+        about = os.fstat(file.fileno())
+        if most < 0:  # beyond a GiB a hundred times the room that it takes
+            most = max(1 << 30, 100 * 512 * getattr(about, "st_blocks", about.st_size))
+        if most < about.st_size:
+            raise NotAFile(errno.EINVAL, f"expected at most {most:,} bytes, got {about.st_size:,}", os.fspath(path))
         return file.read()
 
 

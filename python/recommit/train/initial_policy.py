@@ -19,6 +19,7 @@ from recommit.runs.directory import of_tasks, recipes_of
 from recommit.storage import verified
 from recommit.storage.errors import WrongFolder
 from recommit.storage.files import Files
+from recommit.storage.terminal_text import say
 from recommit.train.engine.base import numel
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
         temporary = folder.folder / ".init.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         source = local_folder(init)
+        if (sealed := verified.digests(pretrained.find(init))) and "best.json" not in sealed:
+            say(f"{init}: its training has not ended; this run starts from its best policy so far, {source}")
         _refuse_links(source)
         shutil.copytree(source, temporary)
         _copy_backbone(source, folder.folder)

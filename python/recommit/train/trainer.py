@@ -240,12 +240,7 @@ class Trainer(ABC):
         }
         pace = self.meter.pace()
         self.log.add(values)
-        self.timing.add(
-            {
-                "step": self.state.step,
-                **pace,
-            }
-        )
+        self.timing.add({"step": self.state.step, **pace})
         self.curves.add(self.state.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
         self.progress.show(self.state.step, pace["states_per_s"], line["loss"])
 

@@ -159,6 +159,6 @@ def words(prices: Prices) -> str:
 def cost(regret: float, best: int, cause: int) -> str:
     """What a commitment cost against the best depth."""
     if cause < 0:
-        return "no depth is better"
+        return "none"
     lost = "the solution" if round(regret, 3) == 1 else f"{regret:.3f}"
     return f"{lost} lost, best was h = {best} ({CAUSES[cause]})"

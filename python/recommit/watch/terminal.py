@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 WIDE, BAR = 40, 16
 #: Shown below the boards.
 HELP = (
+    "regret: the value that the best depth would have added, under the same plans\n"
     "space or right one observation on   left or b back   1 to 8 the fixed depth\n"
     "n next level   r from the start   q quit"
 )

@@ -112,6 +112,7 @@ def test_what_is_not_permitted_names_the_path_of_the_call(
     [
         (OSError(errno.EIO, "broken", "out"), "out: broken", 1),
         (OSError(errno.EMFILE, "Too many open files"), "the system says: Too many open files", 1),
+        (Exception("I/O error: No space (os error 28)"), "the system says: No space left on device", 1),
         (errors.WrongFolder("out: expected a folder"), "out: expected a folder", 2),
         (errors.FolderBusy("out: busy"), "out: busy", 1),
         (ValueError("cell: expected 4..112, got 3"), "cell: expected 4..112, got 3", 2),

@@ -38,7 +38,7 @@ def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
 @pytest.mark.parametrize(
     ("name", "long", "short"),
     [
-        ("fixed-4-sampled", "fixed depth 4, sampled actions", "fixed 4, sampled actions"),
+        ("fixed-4-sampled", "fixed depth 4, sampled actions (same plans)", "fixed 4, sampled actions (same plans)"),
         ("fixed-2@other/fixed-8-s12", "fixed depth 2 (RL at depth 8)", "fixed 2 (RL at depth 8)"),
         ("adaptive@adaptive-s3", "adaptive (another seed)", "adaptive (seed 3)"),
         ("fixed-1@sft", "fixed depth 1 (plans of sft)", "fixed 1 (sft)"),
@@ -50,7 +50,8 @@ def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
         ("adaptive@family/world-model-s0", "world model", "world model"),
         (
             "fixed-4+aug8x1",
-            *["fixed depth 4, 8 augmentations, distance over 1", "fixed 4, 8 augmentations, distance over 1"],
+            "fixed depth 4, 8 augmentations, distance over 1 (same plans)",
+            "fixed 4, 8 augmentations, distance over 1 (same plans)",
         ),
         ("adaptive@conditioned-s1", "price- and budget-conditioned head", "conditioned head"),
         (

@@ -146,7 +146,7 @@ def test_with_prices_everybody_has_a_value(done, run, tmp_path, capsys):
     out, action, look = tmp_path / "priced", 0.01, 0.05
     assert call(run, out, "--price-action", str(action), "--price-observation", str(look)) == 0
     printed = capsys.readouterr().out
-    assert "| value (95 %) |" in " ".join(printed.split())
+    assert "| value, points (95 %) |" in " ".join(printed.split())
     before, after = (
         {(r["agent"], r["budget"]): r for r in json.loads((f / "summary.json").read_text())} for f in (done, out)
     )

@@ -58,7 +58,7 @@ def test_figures_by_hand(tmp_path):
     assert shuffled[3].startswith("+50.0 (")
     assert shuffled[4] == "+50.0, +50.0"
     assert shuffled[5].startswith("-0.5")
-    trained = table["fixed depth 4 (RL)"]
+    trained = table["fixed depth 4 (own RL)"]
     assert trained[:3] == ["1", "50.0", "25.0"]
     assert trained[3].startswith("+25.0 ("), "one seed has it; the other's evaluation has played this one's"
 
@@ -106,9 +106,9 @@ def test_gain_share_and_value_by_hand(tmp_path, look):
     share = (worth["adaptive"] - worth["fixed-4"]) / (worth["oracle-dp"] - worth["fixed-4"])
     gains = {name: each.split(" ")[0] for name, each in cells(text, "gain share (95 %)").items()}
     assert gains["adaptive"] == f"{share:.2f}"
-    assert (gains["fixed depth 4"], gains["oracle depth"]) == ("0.00", "1.00")
+    assert (gains["fixed depth 4 (same plans)"], gains["oracle depth"]) == ("0.00", "1.00")
     if look:
-        assert cells(text, "value (95 %)")["adaptive"].startswith(f"{worth['adaptive']:.3f} (")
+        assert cells(text, "value, points (95 %)")["adaptive"].startswith(f"{100 * worth['adaptive']:.1f} (")
     else:
         assert "| value" not in text
         assert "Nothing has a price" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save
 from tests.refusals import refused
 
 import recommit
+from recommit.policy import checkpoint
 from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
@@ -189,6 +190,36 @@ def test_what_a_killed_writer_of_weights_left_is_swept(saved):
     half.write_text("half")
     policy.save_pretrained(folder)
     assert not half.exists()
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["whole", "killed"])
+def test_a_policy_that_is_saved_while_it_is_read_is_no_mixture(saved, monkeypatch, ends):
+    """Heads of one policy fit the backbone of another, and their files say so only together."""
+    policy, folder = saved
+    read, write = checkpoint.read_weights, checkpoint.replace
+
+    def replace(files, path, data):
+        write(files, path, data)
+        if not ends:
+            raise SystemExit  # behind the heads, as by a signal
+
+    def overtaken(path):
+        if path.name == "heads.safetensors":
+            with torch.no_grad():
+                policy.depth_head.weight.add_(1.0)
+            monkeypatch.setattr(checkpoint, "replace", replace)
+            with suppress(SystemExit):
+                policy.save_pretrained(folder)
+        return read(path)
+
+    monkeypatch.setattr(checkpoint, "read_weights", overtaken)
+    load = lambda: recommit.CommitPolicy.from_pretrained(folder)
+    refused([(load, "expected files that stay while they are read, got others now")])
+    monkeypatch.undo()
+    if ends:
+        assert torch.equal(logits(load()), logits(policy))
+    else:
+        refused([(load, "heads.safetensors: expected what was written there, got other bytes")])
 
 
 @pytest.mark.parametrize("saved", ["whole"], indirect=True)

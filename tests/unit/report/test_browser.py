@@ -99,7 +99,7 @@ def test_a_hostile_page_is_watched_from_end_to_end(tmp_path):
     assert out["alerts"] == 0
     assert out["linked"][0] == "1"
     assert out["linked"][1].startswith(f"{number}: ")
-    assert out["linked"][2:] == ["oracle depth", "fixed depth 2"]
+    assert out["linked"][2:] == ["oracle depth", "fixed depth 2 (same plans)"]
     assert len(out["ends"]) == 6 * len(folder.agents)
     for solved, said, board in out["ends"]:
         assert said.startswith("Solved after" if solved else "Not solved after")

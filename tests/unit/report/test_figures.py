@@ -41,7 +41,7 @@ def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_jo
     }
     figure = figures.pareto(folder, "loose")
     assert marks(figure, "adaptive") == [points["adaptive"]]
-    assert marks(figure, "fixed depth h") == [points["fixed-2"], points["fixed-8"]]
+    assert marks(figure, "fixed depth h (same plans)") == [points["fixed-2"], points["fixed-8"]]
     rows = list(csv.reader(io.StringIO(figure.csv())))
     assert [row[0] for row in rows[1:]] == [agent.label for agent in folder.agents]
     assert len(figures.pareto(folder, "loose", compared_only=True).rows) == len(folder.agents) - 1, "no other policy"

@@ -128,7 +128,7 @@ FAMILY = [
 def test_no_two_agents_have_the_same_words():
     words = [agent.words for agent in agents_of(FAMILY, "0")]
     assert len(set(words)) == len(FAMILY)
-    assert words[2:4] == ["fixed depth 8 (RL)", "fixed depth 8 (RL), seed 1"]
+    assert words[2:4] == ["fixed depth 8 (own RL)", "fixed depth 8 (own RL), seed 1"]
     assert words[-3:-1] == ["fixed depth 4 (warm start) (a/init)", "fixed depth 4 (warm start) (b/init)"]
 
 

@@ -41,7 +41,7 @@ def test_the_headline_figure_has_its_interval(evaluations, tmp_path):
     assert sections.gain_share(Folder(evaluations["sliding"]), "loose") is None
     html = page.make(Folder(with_gains(evaluations["sliding"], tmp_path)), 2).html
     assert '<strong>0.75</strong> <span class="bounds">0.50 .. 0.88, significant</span>' in html
-    assert "from fixed depth 2 (" in html
+    assert "from fixed depth 2 (same plans) (" in html
 
 
 def test_the_sentence_has_the_numbers_of_the_files(evaluations):

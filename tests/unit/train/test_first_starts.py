@@ -11,7 +11,9 @@ import torch
 from tests.refusals import refused
 
 from recommit.policy.backbones.backbone import GIVEN
-from recommit.runs.directory import recipe_of
+from recommit.runs.directory import BEGUN, recipe_of
+from recommit.storage import verified
+from recommit.storage.files import Files
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
@@ -84,7 +86,7 @@ def test_what_is_missing_is_noticed_before_anything_is_written(plan, data, init,
     assert not out.exists()
 
 
-def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, data, plan, tmp_path):
+def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, data, plan, tmp_path, capsys):
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.runs.directory import RunDirectory
     from recommit.runs.distributed import Team
@@ -96,5 +98,10 @@ def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, da
         for source in (init, other, "sliding-3x3", other):
             own = initial_policy.warm_start(source, folder, Team())
             assert weights_of(own) == weights_of(local_folder(source))
+        assert "has not ended" not in capsys.readouterr().err
+        verified.seal(Files(), other, BEGUN)
+        for source in (init, other):
+            initial_policy.warm_start(source, folder, Team())
+        assert "other: its training has not ended" in capsys.readouterr().err
         gone = tmp_path / "gone"
         assert weights_of(initial_policy.warm_start(gone, folder, Team())) == weights_of(local_folder(other))

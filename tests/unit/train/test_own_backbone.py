@@ -140,7 +140,7 @@ def test_without_a_class_a_folder_is_refused_before_torch_is_there(name, words, 
     program += "sys.exit(status if not {'torch', 'transformers'} & set(sys.modules) else 'torch was imported')"
     done = subprocess.run([sys.executable, "-c", program, *line], check=False, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
-    assert f"({backbone.GUIDE}), got {name} in {published / name}{words}" in done.stderr
+    assert f"({backbone.GUIDE}), got {name!r} in {published / name}{words}" in done.stderr
     assert done.stderr.endswith(f": recommit {shlex.join(line)} --backbone-class FILE:NAME\n")
     assert not (tmp_path / "run").exists()
 
@@ -148,7 +148,7 @@ def test_without_a_class_a_folder_is_refused_before_torch_is_there(name, words, 
 def test_of_a_repository_without_a_class_the_configuration_alone_is_asked_for(published, monkeypatch):
     asked, here = [], published / "smolvlm"
     monkeypatch.setattr(backbone, "snapshot", lambda *_, **names: asked.append(names["allow_patterns"]) or here)
-    with pytest.raises(NeedsFlag, match="got smolvlm"):
+    with pytest.raises(NeedsFlag, match="got 'smolvlm'"):
         backbone.find_backbone("me/smolvlm")
     with backbone.given_backbone(None, load("backbone-class", CLASSES["smolvlm"])):
         assert backbone.find_backbone("me/smolvlm")[0] == here

@@ -43,7 +43,7 @@ def test_a_hostile_recording_is_watched(tmp_path: Path) -> None:
     own, fixed = out["first"]
     assert own.startswith("Observation 1: h = 1, distance 2 → 1. 0 actions so far.")
     assert own.endswith("Regret: 0.020 lost, best was h = 2 (too shallow).")
-    assert fixed == "Observation 1: h = 4, distance 2 → 0. 0 actions so far.Regret: no depth is better."
+    assert fixed == "Observation 1: h = 4, distance 2 → 0. 0 actions so far.Regret: none."
     assert (out["plans"], out["rest"]) == (["→", "→→→→"], ["→→→→→→→", "→→→→"])
     assert out["chances"] == ["h = 180 %h = 2 ✓20 %h = 40 %h = 80 %", "Always h = 4."]
     assert out["second"][0].startswith("Observation 2: h = 1, distance 1 → 0.")

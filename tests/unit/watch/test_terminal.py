@@ -28,7 +28,7 @@ def test_both_episodes_go_on_one_observation_at_a_time() -> None:
     assert "observation 1: commits to 1             observation 1: commits to 4" in first
     assert "plan: [r] rrrrrrr                       plan: [rrrr] rrrr" in first
     assert "distance 2 to 1; 0 actions so far       distance 2 to 0; 0 actions so far" in first
-    assert "regret: 0.020 lost                      regret: no depth is better" in first
+    assert "regret: 0.020 lost                      regret: none" in first
     assert "best was h = 2 (too shallow)" in first
     assert "h = 1 #############     80%" in first
     second = pressed(game, "on")

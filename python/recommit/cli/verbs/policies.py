@@ -83,7 +83,7 @@ def score(options: ScoreOptions, json: bool = False) -> None:
         "solved, % (95 %)": lambda row: figure(row, "solve_rate", 1, 100.0),
         "actions": lambda row: number(row["actions_per_episode"]),
         "observations": lambda row: number(row["decisions_per_episode"]),
-        "value (95 %)": lambda row: figure(row, "value", 1, 100.0),
+        "value, points (95 %)": lambda row: figure(row, "value", 1, 100.0),
     }
     tell(Grid.by(columns, record["rows"]).markdown())
     where = f"written to {options.out}"

@@ -52,7 +52,7 @@ def _compared(cell: Reported, row: dict[str, Any] | None) -> list[str]:
 def main(results: FamilyResults) -> Content:
     """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of
     those that the depth head has. Values and gain shares are columns where some row has them."""
-    every = {"value": ("value", 3), "gain share": ("gain", 2)}
+    every = {"value, points": ("value", 1, 100.0), "gain share": ("gain", 2, 1.0)}
     further = {name: how for name, how in every.items() if any(row.get(how[0]) is not None for row in results.rows)}
     lines = []
     for budget in ("tight", "loose"):
@@ -183,10 +183,7 @@ def single(results: FamilyResults) -> Content:
 def oracle(results: FamilyResults) -> Content:
     """The oracle depth for the adaptive run's plans, and how much of the gap to it is closed."""
     lines = [
-        [
-            name,
-            *_compared(reported.ORACLE[results.task] if name == ORACLE else Reported(), results.row(name, "loose")),
-        ]
+        [name, *_compared(reported.ORACLE[results.task] if name == ORACLE else Reported(), results.row(name, "loose"))]
         for name in ORACLES
     ]
     own, top = results.row("adaptive", "loose"), results.row(ORACLE, "loose")

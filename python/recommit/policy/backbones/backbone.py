@@ -174,7 +174,7 @@ def _known_type(folder: Path) -> str:
         return model_type
     blind = "" if "vision_config" in about else " (without a vision_config: a class may write states as text)"
     wanted = f"a model type of {', '.join(FAMILIES)}, or a class of your own that reads others ({GUIDE})"
-    raise NeedsFlag(f"backbone: expected {wanted}, got {model_type} in {folder}{blind}", class_flag())
+    raise NeedsFlag(f"backbone: expected {wanted}, got {brief(model_type)} in {folder}{blind}", class_flag())
 
 
 def refuse_foreign(place: str | Path | None) -> None:

@@ -9,7 +9,7 @@ const PANE = (() => {
   const said = (distance) => (distance === -1 ? "out of reach" : distance < 0 ? "unknown" : String(distance));
   const lost = (value) => (value === 1 ? "the solution" : value.toFixed(3));
   // What the commitment cost against the best depth; empty where nobody worked that out.
-  const price = (regret) => (!regret ? "" : !regret.cause ? "no depth is better" : `${lost(regret.lost)} lost, best was h = ${regret.best} (${regret.cause})`);
+  const price = (regret) => (!regret ? "" : !regret.cause ? "none" : `${lost(regret.lost)} lost, best was h = ${regret.best} (${regret.cause})`);
   const effect = (before, after) => (after === -1 ? (before < 0 ? "lost" : "dead") : before < 0 || after < 0 ? "" : after === before ? "wasted" : after > before ? "backward" : "");
   const wide = (one) => one.decisions.reduce((sum, d) => sum + d.h, 0);
 

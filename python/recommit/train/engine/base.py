@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
+from recommit.storage.files import Files, replace
 from recommit.train.optim import BETAS, LARGEST_NORM
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 #: Bytes at which a file of a checkpoint is closed.
-FILE_BYTES = 1 << 31
+FILE_BYTES = 1 << 30
 #: Numbers of a gradient that DeepSpeed reduces together; its own default is ten times what an adapter has.
 BUCKET = 50_000_000
 
@@ -142,10 +143,10 @@ def save_states(folder: Path, states: Iterable[State], *, write: bool = True, li
             continue
         waiting |= {f"{i}.{name}": tensor.detach().contiguous() for name, tensor in state.items()}
         if sum(t.numel() * t.element_size() for t in waiting.values()) >= limit:
-            save_file(waiting, _file(folder, number))
+            replace(Files(), _file(folder, number), save(waiting))
             waiting, number = {}, number + 1
     if waiting:
-        save_file(waiting, _file(folder, number))
+        replace(Files(), _file(folder, number), save(waiting))
 
 
 def load_states(folder: Path, shapes: Sequence[torch.Size]) -> Iterator[State]:

@@ -116,8 +116,8 @@ def test_value_and_gain_share_are_columns_of_the_main_table(everything):
     (own,) = (row for row in rows if (row["agent"], row["budget"]) == ("adaptive", "loose"))
     own |= {**both, "value_high": 0.71}
     table = text_of("main", FamilyResults(rows, found.members))
-    assert cells(table, "row") == [*cells(plain, "row"), "value", "gain share"]
-    figures = ["0.612 (0.500 .. 0.710)", "0.25 (-0.05 .. 0.49)"]
+    assert cells(table, "row") == [*cells(plain, "row"), "value, points", "gain share"]
+    figures = ["61.2 (50.0 .. 71.0)", "0.25 (-0.05 .. 0.49)"]
     assert cells(table, "loose: adaptive") == [*cells(plain, "loose: adaptive"), *figures]
     assert cells(table, "tight: adaptive")[-2:] == ["-", "-"]
 

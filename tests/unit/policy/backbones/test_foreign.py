@@ -105,7 +105,7 @@ READS = "backbone: expected a model that transformers reads in "
 REFUSED = {
     "an unknown model's program": (
         program("config.json", model_type="evil", auto_map={"AutoConfig": "evil.Evil"}),
-        "backbones.md#your-own-backbone), got evil in ",
+        "backbones.md#your-own-backbone), got 'evil' in ",
     ),
     "quantised": (change("config.json", quantization_config={"quant_method": "fp8"}), "weights that are not quantised"),
     "depth": (change("config.json", "vision_config", depth=100_000), "expected depth of 1..1024, got 100000"),
