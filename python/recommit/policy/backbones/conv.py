@@ -51,9 +51,12 @@ class ConvShape:
     z: int = 128
     #: Rows and columns around the place of z whose cells are read with it.
     reach: int = 3
+    #: How often the blocks are applied: above 1 the network thinks, with the same weights in every round.
+    rounds: int = 1
 
     def __post_init__(self) -> None:
-        for name, least, most in (("width", 1, 1024), ("blocks", 1, 128), ("z", 1, 4096), ("reach", 0, 8)):
+        ranges = {"width": (1, 1024), "blocks": (1, 128), "z": (1, 4096), "reach": (0, 8), "rounds": (1, 128)}
+        for name, (least, most) in ranges.items():
             checks.integer(f"model.shape.{name}", getattr(self, name), least, most)
 
 
@@ -91,6 +94,7 @@ class ConvNet(nn.Module):
         self.cell = nn.Linear(VALUES, shape.width)
         self.stem = nn.Conv2d(shape.width, shape.width, 3, padding=1)
         self.blocks = nn.ModuleList(Block(shape.width) for _ in range(shape.blocks))
+        self.recall = nn.Conv2d(shape.width, shape.width, 1) if shape.rounds > 1 else nn.Identity()
         self.score = nn.Linear(shape.width, 1, bias=False)
         self.out = nn.Linear(((2 * shape.reach + 1) ** 2 + 2) * shape.width, shape.z)
         with torch.no_grad():  # pixels of a cell are nearly all the same: a few of many values tell kinds apart
@@ -109,6 +113,9 @@ class ConvBackbone(nn.Module):
         self.model = model
         self.shape, self.width = shape, shape.z
         self.recompute, self.compiled = False, "none"
+        #: How many are applied can be chosen when a policy plays. With ``early`` half of the pictures of a batch are
+        #: read after fewer rounds in training, so that imitation teaches every round.
+        self.rounds, self.early = shape.rounds, False
 
     @classmethod
     def from_pretrained(
@@ -117,9 +124,11 @@ class ConvBackbone(nn.Module):
         from recommit.policy.checkpoint import check_and_copy, check_shapes, read_weights
 
         path = Path(path)
-        values = verified.values(path, "config.json", {field.name: int for field in fields(ConvShape)})
+        names = [field.name for field in fields(ConvShape)]
+        # The packaged policies were saved before networks had rounds.
+        values = {"rounds": 1} | verified.values(path, "config.json", dict.fromkeys(names[:-1], int))
         try:
-            shape = ConvShape(**{field.name: values[field.name] for field in fields(ConvShape)})
+            shape = ConvShape(**{name: values[name] for name in names})
         except ValueError as error:
             raise ValueError(f"backbone: {error} in {path}") from None
         stored = read_weights(file := path / "model.safetensors")
@@ -158,10 +167,18 @@ class ConvBackbone(nn.Module):
         if geometry.tokens.ndim == 2:
             raise ValueError("show_budget: expected false for a conv backbone, which reads no text, got true")
         x = features.transpose(1, 2).unflatten(2, (geometry.rows, geometry.cols))
-        x = self.model.stem(x.contiguous(memory_format=torch.channels_last))
-        for block in self.model.blocks:
-            x = block(x)
-        return F.relu(x)
+        begin = x = self.model.stem(x.contiguous(memory_format=torch.channels_last))
+        last = torch.arange(len(x), device=x.device) % (2 * self.rounds)
+        result = x
+        for number in range(self.rounds):
+            if number:  # of one size in every round, and with the picture in it
+                x = x * torch.rsqrt(x.square().mean(dim=1, keepdim=True) + 1e-6) + self.model.recall(begin)
+            for block in self.model.blocks:
+                x = block(x)
+            result = (
+                torch.where((last >= number)[:, None, None, None], x, result) if self.early and self.training else x
+            )
+        return F.relu(result)
 
     def z_at(self, features: Tensor, geometry: PromptInputs, places: Tensor) -> Tensor:
         """z of each picture, and behind them z as read at other ``places`` [N, D]: [N + N * D, width]."""

@@ -25,6 +25,7 @@ from recommit.data import loading
 from recommit.data.dataset import Dataset
 from recommit.data.spec import set_names
 from recommit.policy.backbones.backbone import given_backbone, given_class
+from recommit.policy.backbones.conv import ConvBackbone
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
@@ -187,6 +188,8 @@ class SftTrainer(Trainer):
         self.config = replace(config, targets=config.targets.of(self.policy.config))
         initial_policy.note_puzzles(self.policy, recipes)
         self.policy.train_only(*self.tasks, depth_head=False)
+        if isinstance(backbone := self.policy.backbone, ConvBackbone):
+            backbone.early = backbone.rounds > 1
         self.policy.train()
         self.policy.vision.together = group(min(max(self.feed.most), config.optim.micro_batch or config.optim.batch))
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))

@@ -32,6 +32,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def policy(folder):
+    return disturbed(folder)
+
+
+def disturbed(folder):
     """Not as it begins: its second convolutions are not zero, and it looks somewhere."""
     made = CommitPolicy.from_backbone(folder, PLAIN)
     torch.manual_seed(2)
@@ -41,7 +45,7 @@ def policy(folder):
     return made
 
 
-def by_hand(policy, task, states):
+def by_hand(policy, task, states, rounds=1):
     """Picture by picture, from pixels, with plain sums."""
     model, crop = policy.backbone.model, policy.vision.crops(task)
     rows = []
@@ -49,12 +53,15 @@ def by_hand(policy, task, states):
         values, _ = task.patches(state[None], cell=28, crop=crop)
         grid = policy.vision.grid(task, state.shape)
         kinds = torch.from_numpy(values).reshape(-1, 4704) @ model.cell.weight.T + model.cell.bias
-        x = model.stem(kinds.T.reshape(1, -1, *grid))
-        for block in model.blocks:
-            inner = x.clamp(min=0)
-            flat = inner[0].flatten(1)
-            whole = block.pooled.weight @ torch.cat([flat.mean(1), flat.max(1).values])
-            x = x + block.second((block.first(inner) + whole[None, :, None, None]).clamp(min=0))
+        begin = x = model.stem(kinds.T.reshape(1, -1, *grid))
+        for number in range(rounds):
+            if number:
+                x = x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt() + model.recall(begin)
+            for block in model.blocks:
+                inner = x.clamp(min=0)
+                flat = inner[0].flatten(1)
+                whole = block.pooled.weight @ torch.cat([flat.mean(1), flat.max(1).values])
+                x = x + block.second((block.first(inner) + whole[None, :, None, None]).clamp(min=0))
         cells = x[0].clamp(min=0).flatten(1)
         shares = torch.exp(kinds @ model.score.weight[0])
         shares = (shares / shares.sum()).reshape(grid)
@@ -143,6 +150,22 @@ def test_what_it_is_not_is_refused(folder, tmp_path):
         (lying / "config.json").write_text(json.dumps(about | changes))
         rows.append((lambda lying=lying: load_backbone(lying), words))
     refused(rows)
+
+
+def test_a_network_thinks_in_rounds_and_imitation_reads_some_pictures_early(tmp_path):
+    policy = disturbed(make_backbone(tmp_path / "thinks", replace(SMALL, rounds=3), seed=1))
+    task, backbone = TASKS[2], policy.backbone
+    states = task.generate(8, seed=3).states
+    each = [by_hand(policy, task, states, rounds) for rounds in (1, 2, 3)]
+    for backbone.rounds in (1, 3):
+        assert torch.allclose(policy.encode(task, states), each[backbone.rounds - 1], atol=1e-5)
+    backbone.early = True
+    assert torch.allclose(policy.eval().encode(task, states), each[2], atol=1e-5), "not when it plays"
+    early = torch.stack([each[min(row % 6, 2)][row] for row in range(8)])
+    z = policy.train().encode(task, states)
+    assert torch.allclose(z, early, atol=1e-5)
+    z.sum().backward()
+    assert backbone.model.recall.weight.grad.abs().max() > 0
 
 
 def test_sizes_by_name():
