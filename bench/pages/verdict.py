@@ -432,9 +432,8 @@ def picture() -> None:
         for axes, cell in zip(every.T.flat, KEPT, strict=True):
             axes.set_title(f"{cell[0]}, {cell[1]}\n{cell[2]}, {cell[3]}", fontsize=8)
             for name, rows in by_cell[cell].items():
-                at = np.array(
-                    [[float(row[x]) for row in rows if row["budget"] == "loose"] for x in ("actions", "solved")]
-                )
+                own = [row for row in rows if row["budget"] == "loose"]
+                at = np.array([[float(row[x]) for row in own] for x in ("actions", "solved")])
                 (role, mark), mean = marks.get(name, ("fixed", "o")), at.mean(axis=1)
                 axes.plot(*at, ".", color=plotting.COLOURS[role], alpha=0.4, markersize=3)
                 axes.plot(
