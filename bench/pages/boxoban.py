@@ -49,14 +49,17 @@ def spec_of(name: str, many: int) -> DataSpec:
 
 
 def play(
-    policy: recommit.CommitPolicy, task: recommit.Puzzle, starts: NDArray[np.uint8], depth: int | None
+    policy: recommit.CommitPolicy, task: recommit.Puzzle, starts: NDArray[np.uint8], depth: int | None, memory: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Which levels are solved, and observations and actions of each. ``depth``: None for the policy's own."""
     now, solved = starts.copy(), task.is_solved(starts)
     looks, moves = np.zeros(len(now), np.int64), np.zeros(len(now), np.int64)
+    taken: list[dict[bytes, NDArray[np.bool_]]] = [{} for _ in now]
     while len(who := np.flatnonzero(~solved & (moves < ACTIONS))):
         states = np.ascontiguousarray(now[who])
         depths, plans = policy.act(task, states, depth=depth)
+        if memory:
+            plans[:, 0] = untried(policy, task, states, [taken[level] for level in who])
         outcome = task.execute(states, plans, np.minimum(depths, ACTIONS - moves[who]).astype(np.int32))
         now[who], solved[who] = outcome.states, outcome.solved
         looks[who] += 1
@@ -64,28 +67,24 @@ def play(
     return solved, looks, moves
 
 
-def play_with_memory(
-    policy: recommit.CommitPolicy, task: recommit.Puzzle, starts: NDArray[np.uint8]
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """The closed loop, where no action is taken twice in one state while there is another."""
-    now, solved = starts.copy(), task.is_solved(starts)
-    moves = np.zeros(len(now), np.int64)
-    taken: list[dict[bytes, NDArray[np.bool_]]] = [{} for _ in now]
-    while len(who := np.flatnonzero(~solved & (moves < ACTIONS))):
-        states = np.ascontiguousarray(now[who])
-        pieces = np.array_split(states, -(-len(states) // 256))
-        probs = np.concatenate([policy.plan(task, piece, (1,)).probs[:, 0, 0] for piece in pieces])
-        actions = np.zeros(len(who), np.uint8)
-        for row, (level, state) in enumerate(zip(who, states, strict=True)):
-            before = taken[level].setdefault(state.tobytes(), np.zeros(4, bool))
-            if before.all():
-                before[:] = False
-            actions[row] = np.where(before, -1.0, probs[row]).argmax()
-            before[actions[row]] = True
-        now[who] = task.step(states, actions)
-        solved[who] = task.is_solved(now[who])
-        moves[who] += 1
-    return solved, moves, moves
+def untried(
+    policy: recommit.CommitPolicy,
+    task: recommit.Puzzle,
+    states: NDArray[np.uint8],
+    taken: list[dict[bytes, NDArray[np.bool_]]],
+) -> NDArray[np.int64]:
+    """The best action that an episode has not taken in this state, while there is one; ``taken`` remembers it."""
+    pieces = np.array_split(states, -(-len(states) // 256))
+    probs = np.concatenate([policy.plan(task, piece, (1,)).probs[:, 0, 0] for piece in pieces])
+    before = [
+        memory.setdefault(state.tobytes(), np.zeros(4, bool)) for memory, state in zip(taken, states, strict=True)
+    ]
+    for each in before:
+        each &= not each.all()
+    actions = np.where(before, -1.0, probs).argmax(-1)
+    for each, action in zip(before, actions, strict=True):
+        each[action] = True
+    return actions
 
 
 def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any]]:
@@ -101,8 +100,7 @@ def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any
             agents += [(name, None, 1, False), (f"{name}, 8 augmentations", None, 8, False)]
         for agent, depth, views, memory in agents:
             policy.replace_augmentations(views)
-            played = play_with_memory(policy, task, starts) if memory else play(policy, task, starts, depth)
-            solved, looks, moves = played
+            solved, looks, moves = play(policy, task, starts, depth, memory)
             low, high = wilson(float(solved.mean()), len(solved))
             cells = (agent, depth or "its own", SETS[which], len(solved), 100 * solved.mean(), 100 * low, 100 * high)
             said = (*cells, looks.mean(), moves.mean())

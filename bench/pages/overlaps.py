@@ -7,13 +7,13 @@ python -m bench.pages.overlaps sliding-3x3 laptop/sliding/family/adaptive-s0
 
 from __future__ import annotations
 
-import csv
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from bench.pages import blocks
 
 import recommit.data
 from recommit.data import assignment, held_out
@@ -22,6 +22,7 @@ from recommit.graph.build import PolicyGraph, build
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.reproduce import preset
+from recommit.results.table import Grid
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import recipe_of
@@ -103,8 +104,8 @@ def of_graphs(run: str) -> Iterator[list[str]]:
 def main() -> None:
     runs = sys.argv[1:]
     rows = [each for run in runs for each in of_graphs(run)] or [row(*each) for each in users().items()]
-    with (RESULTS / f"overlaps{'-graphs' if runs else ''}.csv").open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([OF_GRAPHS if runs else HEAD, *rows])
+    table = Grid.of(OF_GRAPHS if runs else HEAD, rows)
+    blocks.write({RESULTS / f"overlaps{'-graphs' if runs else ''}.csv": table.csv()}, check=False)
 
 
 if __name__ == "__main__":

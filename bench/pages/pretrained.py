@@ -15,7 +15,7 @@ import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import save
@@ -28,6 +28,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.reproduce import preset as presets
 from recommit.runs.directory import recipe_of
 from recommit.storage import files, verified
+
+if TYPE_CHECKING:
+    from recommit.data.spec import DataSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Test instances that the suite plays.
@@ -110,13 +113,11 @@ def write(name: str, source: Source, preset: Path, scratch: Path) -> None:
     folder, run = pretrained.FOLDER / name, preset / source.task / source.run
     parts = [source.warm_start] if source.heads else [source.warm_start, source.run]
     (folder / pretrained.CARD).unlink(missing_ok=True)  # without it there is no policy by this name
-    save_compact(CommitPolicy.from_pretrained(local_folder(run)), folder / "policy")
     recipe = recipe_of(preset / source.task / source.warm_start)
     if source.preset:
         built = (line.options for line in presets.load(source.preset, Path()) if line.verb == "data build")
         recipe = next(options.spec() for options in built if options.task == source.task)
-    _json(folder / "config.json", {"data": {"recipe": recipe.to_dict()}})
-    _json(folder / "best.json", {"policy": "policy"})
+    keep(run, folder, recipe)
     every = figures(folder, scratch / f"{name}-all", 1024, source.agents)
     card = {
         "task": source.task,
@@ -130,9 +131,21 @@ def write(name: str, source: Source, preset: Path, scratch: Path) -> None:
         "check": {"instances": CHECKED, "rows": _checked(folder, scratch / f"{name}-few")},
     }
     _json(folder / pretrained.CARD, card)
-    files_of = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*.json"))]
-    verified.seal(files.Files(), folder, files_of)
+    seal(folder)
     print(name, f"{sum(p.stat().st_size for p in folder.rglob('*')) / 1e6:.2f} MB", card["hours"], "hours")
+
+
+def keep(run: Path, folder: Path, recipe: DataSpec) -> None:
+    """The policy of a run in half precision, with the recipe of the data whose instances it plays."""
+    save_compact(CommitPolicy.from_pretrained(local_folder(run)), folder / "policy")
+    _json(folder / "config.json", {"data": {"recipe": recipe.to_dict()}})
+    _json(folder / "best.json", {"policy": "policy"})
+    seal(folder)
+
+
+def seal(folder: Path) -> None:
+    """Note the digests of its own files."""
+    verified.seal(files.Files(), folder, [path.name for path in sorted(folder.glob("*.json"))])
 
 
 def save_compact(policy: CommitPolicy, folder: Path) -> Path:

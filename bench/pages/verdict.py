@@ -2,7 +2,7 @@
 
 Trains and plays what docs/verdict.md lists and docs/assets/tables/verdict.csv does not have yet, within some CPU-hours;
 every finished run adds its rows. Folders in RUNS may be lost: rows stay, and warm starts are made again.
-Without RUNS it writes the tables of the page from the rows.
+Without RUNS it writes the tables of the page from the rows; ``--store SEED`` keeps policies of RUNS in the repository.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench.pages import blocks
+from bench.pages import blocks, pretrained
 
 from recommit.cli import main as recommit
 from recommit.cli.command_line import INTERRUPTED
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from recommit.graph.episodes import Chooser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+POLICIES = DOCS / "assets" / "verdict"
 ROWS, CSV = DOCS / "assets" / "tables" / "verdict.csv", DOCS / "results"
 NAMES = ("puzzle", "competence", "estimator", "objective", "variant", "seed")
 FIGURES = ("solved", "actions", "observations", "entropy", "mutual_information", "zero_std_share")
@@ -447,11 +448,25 @@ def picture() -> None:
         plotting.save(drawn, DOCS / "assets" / "verdict.svg")
 
 
+def store(runs: Path, seed: int) -> None:
+    """Keep adaptive and the fixed depth that solves most, of each cell that the first pass picked."""
+    for start, reading in BEST.items():
+        found = results(cells()[(*start, *reading)])
+        fixed = max(VARIANTS[1:4], key=lambda name: found.mean(name, "loose", "solved").mean)
+        for variant in ("adaptive", fixed):
+            run = Run(*start, *reading, variant, seed).folder(runs)
+            pretrained.keep(run, POLICIES / "-".join((*start, variant)), PUZZLES[start[0]].spec)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="?", help="where runs are trained; none: write the tables of the page")
     parser.add_argument("--hours", type=float, default=2.0, help="CPU-hours after which no further run begins")
+    parser.add_argument("--store", type=int, metavar="SEED", help="keep policies of this seed in docs/assets/verdict")
     arguments = parser.parse_args()
+    if arguments.store is not None:
+        store(arguments.runs, arguments.store)
+        return
     if arguments.runs is None:
         picture()
         blocks.write(tables(), check=False)
