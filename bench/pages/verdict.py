@@ -11,6 +11,7 @@ import argparse
 import base64
 import csv
 import json
+import math
 import multiprocessing
 import os
 import shutil
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from recommit.graph.episodes import Chooser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-POLICIES = DOCS / "assets" / "verdict"
+PAGE, POLICIES = DOCS / "verdict.md", DOCS / "assets" / "verdict"
 ROWS, CSV = DOCS / "assets" / "tables" / "verdict.csv", DOCS / "results"
 NAMES = ("puzzle", "competence", "estimator", "objective", "variant", "seed")
 FIGURES = ("solved", "actions", "observations", "entropy", "mutual_information", "zero_std_share")
@@ -408,6 +409,7 @@ def tables() -> dict[Path, str]:
             paper, exact = (compared(found, budget, name, kinds[k]) for k in (("state", "paper"), ("exact", objective)))
             readings.append((*start, estimator, objective, budget, ended(found, budget, name), *paper, *exact))
     top, apart = (*NAMES[:4], "budget"), ("solved", "actions", "return")
+    page = PAGE.read_text(encoding="utf-8")
     beside = [f"{what} minus {other}'s" for other in ("state, paper", "exact") for what in apart]
     return {
         CSV / "verdict-cells.csv": Grid.of(
@@ -415,7 +417,39 @@ def tables() -> dict[Path, str]:
         ).csv(),
         CSV / "verdict-pairs.csv": Grid.of((*top, "seeds", "adaptive minus", *apart), pairs).csv(),
         CSV / "verdict-readings.csv": Grid.of((*top, "adaptive", *beside), readings).csv(),
+        PAGE: blocks.filled(page, "verdict", lambda _: summary(by_cell).markdown()),
     }
+
+
+def summary(by_cell: dict[tuple[str, ...], dict[str, Rows]]) -> Grid:
+    """Adaptive of the cells that stayed, under the loose budget, beside the fixed depth that solves most and its own
+    depths shuffled, on the seeds that chose no cell."""
+    lines = []
+    for cell in KEPT:
+        unseen = {name: [row for row in own if row["seed"] != "0"] for name, own in by_cell[cell].items()}
+        found, fixed = results(unseen), [name for name in VARIANTS if name.startswith("fixed")]
+        best = max(fixed, key=lambda name: found.mean(name, "loose", "solved").mean)
+        solved, actions, _ = compared(found, "loose", "adaptive", best)
+        own = [row for row in unseen["adaptive"] if row["budget"] == "loose"]
+        entropy, information = (float(np.mean([float(row[name]) for row in own])) for name in FIGURES[3:5])
+        lines.append(
+            (
+                f"{cell[0]}, `{cell[1]}`",
+                f"`{cell[2]}`, {cell[3]}",
+                *(ended(found, "loose", name).partition(":")[0] for name in ("adaptive", best)),
+                best.removeprefix("fixed-"),
+                solved,
+                actions,
+                dominance(found, "loose", fixed),
+                compared(found, "loose", "adaptive", "shuffled")[0],
+                f"{number(entropy / math.log(len(DEPTHS)), 2)}, {number(information, 3)}",
+            )
+        )
+    head = (
+        "puzzle, competence | advantage, objective | adaptive, % at actions | best fixed depth | h | points beyond it "
+    )
+    head += "(95 %) | actions | dominates / dominated by | points beyond shuffled | entropy, information"
+    return Grid.of(head, lines)
 
 
 def picture() -> None:
