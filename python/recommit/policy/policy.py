@@ -8,8 +8,9 @@ calling the policy is teacher forcing. ``checkpoint.py`` saves all of it but the
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -29,12 +30,14 @@ from recommit.policy.vision import PromptCache, Vision
 from recommit.policy.world_model import WorldModel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from recommit.checks import Grids
     from recommit.policy.backbones.backbone import Backbone, PromptInputs
+    from recommit.policy.backbones.transformer import TransformersBackbone
     from recommit.policy.config import HeadConfig
     from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
@@ -73,6 +76,8 @@ class CommitPolicy(nn.Module):
         self.world_model = None if config.world_model is None else WorldModel(config.world_model).requires_grad_(False)
         self.vision = Vision(backbone, config)
         self.prompts_cache = PromptCache(backbone, self.vision, config)
+        #: z of states that are in a pass of several sizes, by the identity of their array.
+        self._known: dict[int, Tensor] = {}
         #: Of frozen weights, once computed: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
@@ -174,11 +179,39 @@ class CommitPolicy(nn.Module):
     def encode(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
         """z of each state, [N, width]; with ``augmentations`` of each copy of the picture, [N, copies, width].
         ``remaining`` are the decisions that remain, this one included, for a prompt that has them (``show_budget``)."""
+        if (known := self._known.get(id(states))) is not None:
+            return known
         shape = states.shape[1], states.shape[2]
         self.config.refuse_untrained(task.task, shape)
         geometry, copies = self.prompts_cache.of_each(task, shape, remaining), self.vision.augmentations(task, shape)
         every = [self._z(task, states, geometry, copy) for copy in range(copies)]
         return every[0] if copies == 1 else torch.stack(every, dim=1)
+
+    def together(self, tasks: Sequence[Puzzle]) -> list[list[int]]:
+        """Numbers of the puzzles whose states share a pass: sizes of one, behind a text that they share."""
+        found, shares = dict[Any, list[int]](), getattr(self.backbone, "shares", None)
+        for number, task in enumerate(tasks):
+            one = self.config.augmentations == 1 and shares and shares(self.prompts_cache.of(task, task.shape, 1))
+            found.setdefault(task.task if one else number, []).append(number)
+        return list(found.values())
+
+    @contextmanager
+    def encoded(self, parts: Sequence[tuple[Puzzle, NDArray[np.uint8], NDArray[np.integer]]]) -> Iterator[None]:
+        """Meanwhile ``encode`` has z of these states, with their remaining decisions, from one pass, where they are of
+        several puzzles that share one (``together``)."""
+        if parts[1:]:
+            inputs = []
+            for task, states, remaining in parts:
+                shape = states.shape[1], states.shape[2]
+                features = self.vision.features(task, states, frozen=self.vision_frozen)
+                inputs.append((features, self.prompts_cache.of_each(task, shape, remaining)))
+            every = cast("TransformersBackbone", self.backbone).z_of(inputs)
+            dtype = self.depth_head.weight.dtype
+            self._known = {id(states): z.to(dtype) for (_, states, _), z in zip(parts, every, strict=True)}
+        try:
+            yield
+        finally:
+            self._known = {}
 
     def _z(self, task: Puzzle, states: NDArray[np.uint8], geometry: PromptInputs, copy: int) -> Tensor:
         features = self.vision.features(task, states, frozen=self.vision_frozen, copy=copy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +12,7 @@ import torch
 from recommit.policy.config import ADAPTER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -83,6 +83,13 @@ class ReferencePolicy:
             with self._switched():
                 logits = self.policy(task, states, actions, depths, heads, remaining)
         return logits
+
+    @contextmanager
+    def encoded(self, parts: Sequence[tuple[Puzzle, NDArray[np.uint8], NDArray[np.integer]]]) -> Iterator[None]:
+        """As ``CommitPolicy.encoded``."""
+        policy, switched = self._copy or self.policy, nullcontext() if self._copy else self._switched()
+        with torch.no_grad(), switched, policy.encoded(parts):
+            yield
 
     @contextmanager
     def _switched(self) -> Iterator[None]:

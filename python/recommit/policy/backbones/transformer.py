@@ -30,7 +30,7 @@ from recommit.storage.files import Files, replace
 from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -208,24 +208,48 @@ class TransformersBackbone(nn.Module):
         return torch.arange(count)[None]
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
-        """See ``Backbone.z``. Features wider than the language model are what later layers add to the picture's tokens,
-        one width per layer from the first."""
-        language = self.language_model
-        embedded = language.embed_tokens(geometry.tokens)
-        batch, start, end = len(features), geometry.image_start, geometry.image_start + features.shape[1]
-        embedded = embedded.expand(batch, -1, -1)
-        seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
-        x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
-        deeper = [F.pad(each, (0, 0, start, embedded.shape[1] - end)) for each in deeper]
+        """See ``Backbone.z``."""
+        return self.z_of([(features, geometry)])[0]
+
+    def shares(self, geometry: PromptInputs) -> bool:
+        """Can pictures of other sizes under this prompt be in the same pass?"""
+        return geometry.image_start >= SHARED
+
+    def z_of(self, parts: Sequence[tuple[Tensor, PromptInputs]]) -> list[Tensor]:
+        """``z`` of pictures of several sizes behind one text, from one pass. Shorter sequences are filled up behind
+        their end, where no token before it looks."""
+        language, start = self.language_model, parts[0][1].image_start
+        whole = max(geometry.tokens.shape[-1] for _, geometry in parts)
+        rows = [self._embedded(features, geometry, whole) for features, geometry in parts]
+        x, *deeper = map(torch.cat, zip(*rows, strict=True))
+        sizes, positions, ends = [len(features) for features, _ in parts], parts[0][1].positions, None
+        if parts[1:]:
+            spread = [geometry.positions.expand(*positions.shape[:-2], len(f), -1) for f, geometry in parts]
+            positions = torch.cat([F.pad(each, (0, whole - each.shape[-1])) for each in spread], dim=-2)
+            own = torch.tensor([geometry.tokens.shape[-1] - start for _, geometry in parts])
+            ends = own.repeat_interleave(torch.tensor(sizes)).to(x.device)
         if self.compiled != "none":  # filled up to a power of two, so that there are few shapes
-            missing = max(LEAST, 1 << (batch - 1).bit_length()) - batch
+            missing = max(LEAST, 1 << (len(x) - 1).bit_length()) - len(x)
             x, *deeper = (F.pad(each, (0, 0, 0, 0, 0, missing)) for each in (x, *deeper))
-        cos, sin = language.rotary_emb(x, geometry.positions)
+            if ends is not None:
+                positions, ends = F.pad(positions, (0, 0, 0, missing)), F.pad(ends, (0, missing), value=1)
+        cos, sin = language.rotary_emb(x, positions)
         adapters = Adapters((group for layer in language.layers for group in of_one_input(layer)), x.dtype)
-        sequences = (SharedText if start >= SHARED else Sequences)(start, x, (cos, signed(sin)), adapters)
+        sequences = (SharedText if start >= SHARED else Sequences)(start, x, (cos, signed(sin)), adapters, ends)
         recompute = self.recompute and torch.is_grad_enabled()
         run = region(decoded, self.compiled)
-        return run(language, sequences, sequences.pack(x), list(map(sequences.pack, deeper)), recompute)[:batch]
+        z = run(language, sequences, sequences.pack(x), list(map(sequences.pack, deeper)), recompute)
+        return list(z[: sum(sizes)].split(sizes))
+
+    def _embedded(self, features: Tensor, geometry: PromptInputs, whole: int) -> list[Tensor]:
+        """What the language model reads of some pictures, ``whole`` tokens each: text and picture, and, where features
+        are wider than it is, what its first layers add to the picture's tokens, one width per layer."""
+        embedded = self.language_model.embed_tokens(geometry.tokens).expand(len(features), -1, -1)
+        start, end = geometry.image_start, geometry.image_start + features.shape[1]
+        seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
+        x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
+        rows = [x, *(F.pad(each, (0, 0, start, x.shape[1] - end)) for each in deeper)]
+        return [F.pad(each, (0, 0, 0, whole - x.shape[1])) for each in rows] if whole > x.shape[1] else rows
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         for module in self.vision_modules():
@@ -304,7 +328,9 @@ def _refuse_larger(kind: Any, config: Any, folder: Path) -> None:
 class Sequences:
     """Layers over a whole sequence per state."""
 
-    def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters) -> None:
+    def __init__(
+        self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters, _ends: Tensor | None = None
+    ) -> None:
         self.text, self.batch, self.own, self.angles = text, len(x), x.shape[1] - text, angles
         self.adapters, self.linears = adapters, adapters.linears
 
@@ -364,13 +390,23 @@ class SharedText(Sequences):
     batch * own, width]: the text is there once, and only attention knows that there are several states.
 
     It is the same arithmetic as a whole sequence per state, but for LoRA's dropout, of which the text has one mask per
-    pass; gradients of all states flow into the text once.
+    pass; gradients of all states flow into the text once. ``ends`` are the own tokens of each state, where some have
+    fewer than others.
     """
 
-    def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters) -> None:
+    def __init__(
+        self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters, ends: Tensor | None = None
+    ) -> None:
         super().__init__(text, x, angles, adapters)
-        self.angles = tuple(torch.cat([a[:, :text], a[:, text:].repeat(1, self.batch, 1)], dim=1) for a in angles)
+        of_each = (a.expand(self.batch, -1, -1) for a in angles)
+        self.angles = tuple(torch.cat([a[:1, :text], a[:, text:].reshape(1, -1, a.shape[-1])], dim=1) for a in of_each)
         self.mask = behind_text(self.own, text, x.device)
+        #: Where each state's last token is in the row, and which keys it sees: all, unless it has fewer than others.
+        self.ends: Any = slice(text + self.own - 1, None, self.own)
+        self.seen: Tensor | None = None
+        if ends is not None:
+            self.ends = text + torch.arange(self.batch, device=x.device) * self.own + ends - 1
+            self.seen = (torch.arange(text + self.own, device=x.device) < text + ends[:, None])[:, None, None]
 
     def pack(self, x: Tensor) -> Tensor:
         """One row."""
@@ -388,10 +424,11 @@ class SharedText(Sequences):
         return torch.cat([text, own.reshape(1, -1, own.shape[-1])], dim=1)
 
     def last(self, layer: Any, x: Tensor) -> Tensor:
-        given, ends = normed(layer.input_layernorm, x), slice(self.text + self.own - 1, None, self.own)
+        given, ends = normed(layer.input_layernorm, x), self.ends
         q, k, v = self.projections(layer.self_attn, given[:, ends], given, ends)
         (k, own_k), (v, own_v) = self.unpack(k), self.unpack(v)
-        attended = attend(layer.self_attn, q.transpose(0, 2), self.behind(k, own_k), self.behind(v, own_v))
+        keys, values = self.behind(k, own_k), self.behind(v, own_v)
+        attended = attend(layer.self_attn, q.transpose(0, 2), keys, values, attn_mask=self.seen)
         return self.behind_attention(layer, x[0, ends], attended[:, 0])
 
     def behind(self, text: Tensor, own: Tensor) -> Tensor:

@@ -50,8 +50,9 @@ from recommit.train.sft.trainer import opened
 from recommit.train.trainer import Trainer, make_engine, opened_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from recommit.data.spec import DataSpec
@@ -141,6 +142,24 @@ class TrainedPuzzle:
         return self.actor.task
 
 
+@dataclass(frozen=True)
+class Part:
+    """A micro-batch of a puzzle."""
+
+    puzzle: TrainedPuzzle
+    batch: GrpoBatch
+
+    @property
+    def seen(self) -> tuple[Puzzle, NDArray[np.uint8], NDArray[np.int64]]:
+        """What a pass reads."""
+        return self.puzzle.task, self.batch.states, self.batch.remaining
+
+    def played(self, device: torch.device) -> tuple[Any, ...]:
+        """Arguments of a policy for teacher forcing."""
+        actions, depths = (to_device(each, device) for each in (self.batch.actions, self.batch.plan_depth))
+        return self.puzzle.task, self.batch.states, actions, depths, self.batch.remaining
+
+
 class GrpoTrainer(Trainer):
     """One policy and one engine for all puzzles of a run."""
 
@@ -176,7 +195,9 @@ class GrpoTrainer(Trainer):
         self.share = self.rows // team.world
         self.micro_batch = optim.micro_batch or self.share
         policy.vision.together = group(max(puzzle.config.rollout.instances for puzzle in self.puzzles) // team.world)
-        passes = len(specs) * -(-self.share // self.micro_batch)
+        #: Puzzles whose micro-batches share a pass.
+        self.groups = policy.together([puzzle.task for puzzle in self.puzzles])
+        passes = len(self.groups) * -(-self.share // self.micro_batch)
         self.engine = make_engine(policy, optim, self.config.engine, team, passes)
         length = policy.config.plan_length
         self.validation_tasks = [
@@ -274,54 +295,85 @@ class GrpoTrainer(Trainer):
         """The optimizer steps on some batches; what was measured by puzzle, and the norms of the gradients."""
         seeds = [puzzle.actor.seed for puzzle in self.puzzles]
         portions = optimizer_steps(batches, self.rows, seeds, self.state.step)
-        pairs = zip(self.puzzles, batches, portions, strict=True)
-        batches = [self._recompute_old(puzzle, batch, rows) for puzzle, batch, rows in pairs]
+        batches = self._recompute_old(batches, portions)
         scale = lr_schedule(self.config.optim, self.state.step)
         measured: list[list[Tensor]] = [[] for _ in batches]
         norms: list[float] = []
         for i, rows in enumerate(zip(*portions, strict=True)):
-            for puzzle, batch, own, found in zip(self.puzzles, batches, rows, measured, strict=True):
-                found.append(self._backward(puzzle, batch, own, fresh=i == 0))
+            for numbers in self.groups:
+                for number, found in zip(numbers, self._backward(numbers, batches, rows, fresh=i == 0), strict=True):
+                    measured[number].append(found)
             norms.append(self.engine.step(scale))
             self._watch_for_nan(norms[-1])
         return measured, norms
 
-    def _recompute_old(self, puzzle: TrainedPuzzle, batch: GrpoBatch, portions: list[Rows]) -> GrpoBatch:
+    def _passes(self, numbers: list[int], batches: list[GrpoBatch], rows: Sequence[Rows]) -> Iterator[list[Part]]:
+        """The micro-batches of some puzzles that share each pass of an optimizer step."""
+        every = (micro_batches(batches[n], rows[n], self.team, self.share, self.micro_batch) for n in numbers)
+        for parts in zip(*every, strict=True):
+            yield [Part(self.puzzles[number], part) for number, part in zip(numbers, parts, strict=True)]
+
+    def _recompute_old(self, batches: list[GrpoBatch], portions: list[list[Rows]]) -> list[GrpoBatch]:
         """With old log probabilities by the passes that will learn from ``portions``, but for the first, whose ratios
         are 1 by construction. In bfloat16 those of sampling may differ by more than half of the paper's clip, since
         batches and kernels are others; in float32 by 2e-6, which needs no mending."""
-        if not portions[1:] or next(self.policy.backbone.model.parameters()).dtype == torch.float32:
-            return batch
-        depths, actions = batch.depth_old.copy(), batch.action_old.copy()
-        for rows in portions[1:]:
-            mine = rows[self.team.rank :: self.team.world]
-            parts = micro_batches(batch, rows, self.team, self.share, self.micro_batch)
-            passes = (partial(loss.old_log_probs, self.policy, puzzle.task, part) for part in parts)
-            found = [to_host(*self.run_pass(each)) for each in passes]
-            for old, new in zip((depths, actions), zip(*found, strict=True), strict=True):
-                old[mine] = np.concatenate(new)[: len(mine)]
-        return replace(batch, depth_old=depths, action_old=actions)
+        if not portions[0][1:] or next(self.policy.backbone.model.parameters()).dtype == torch.float32:
+            return batches
+        old = [(batch.depth_old.copy(), batch.action_old.copy()) for batch in batches]
+        for rows in list(zip(*portions, strict=True))[1:]:
+            for numbers in self.groups:
+                passes = self._passes(numbers, batches, rows)
+                found = [to_host(*self.run_pass(partial(self._old, parts))) for parts in passes]
+                columns = [np.concatenate(each) for each in zip(*found, strict=True)]
+                for number, *new in zip(numbers, columns[::2], columns[1::2], strict=True):
+                    mine = rows[number][self.team.rank :: self.team.world]
+                    for values, each in zip(old[number], new, strict=True):
+                        values[mine] = each[: len(mine)]
+        return [replace(b, depth_old=d, action_old=a) for b, (d, a) in zip(batches, old, strict=True)]
 
-    def _backward(self, puzzle: TrainedPuzzle, batch: GrpoBatch, rows: Rows, *, fresh: bool) -> Tensor:
+    def _old(self, parts: list[Part]) -> list[Tensor]:
+        """Log probabilities of depths and of actions, of each part."""
+        with self.policy.encoded([part.seen for part in parts]):
+            return [each for part in parts for each in loss.old_log_probs(self.policy, part.puzzle.task, part.batch)]
+
+    def _backward(
+        self, numbers: list[int], batches: list[GrpoBatch], rows: Sequence[Rows], *, fresh: bool
+    ) -> list[Tensor]:
         """Add the gradient of some states of all ranks, as their mean divided by the number of puzzles;
-        ``loss.MEASURES`` of each micro-batch of this rank, still on the device."""
-        weight = len(self.puzzles) * loss.total_weight(batch.where(rows))
-        divisor, measured = max(weight, 1e-12) / self.team.world, []
-        for part in micro_batches(batch, rows, self.team, self.share, self.micro_batch):
-            of_start = self.reference_logits(puzzle, part)
-            one = partial(loss.grpo_loss, self.policy, puzzle.task, part, puzzle.objective, divisor, of_start)
-            value, measures = self.run_pass(partial(one, fresh=fresh))
+        ``loss.MEASURES`` of each micro-batch of this rank, by puzzle, still on the device."""
+        weights = [len(self.puzzles) * loss.total_weight(batches[number].where(rows[number])) for number in numbers]
+        divisors, measured = [max(weight, 1e-12) / self.team.world for weight in weights], []
+        for parts in self._passes(numbers, batches, rows):
+            of_start = self.reference_logits(parts)
+            value, *measures = self.run_pass(partial(self._loss, parts, divisors, of_start, fresh=fresh))
             self.engine.backward(value)
             measured.append(measures)
-        return torch.stack(measured)
+        return [torch.stack(each) for each in zip(*measured, strict=True)]
 
-    def reference_logits(self, puzzle: TrainedPuzzle, part: GrpoBatch) -> tuple[Tensor, Tensor] | None:
-        """Those of the warm start; None without a KL to it."""
+    def _loss(
+        self, parts: list[Part], divisors: list[float], of_start: list[Any], *, fresh: bool
+    ) -> tuple[Tensor, ...]:
+        """The loss of a pass, and ``loss.MEASURES`` of each part."""
+        with self.policy.encoded([part.seen for part in parts]):
+            found = [
+                loss.grpo_loss(
+                    self.policy, part.puzzle.task, part.batch, part.puzzle.objective, divisor, logits, fresh=fresh
+                )
+                for part, divisor, logits in zip(parts, divisors, of_start, strict=True)
+            ]
+        return sum((value for value, _ in found[1:]), start=found[0][0]), *(measures for _, measures in found)
+
+    def reference_logits(self, parts: list[Part]) -> list[tuple[Tensor, Tensor] | None]:
+        """Those of the warm start, of each part; None without a KL to it."""
         reference = self.reference
-        if reference is None or not puzzle.objective.kl:
-            return None
-        actions, depths = (to_device(each, self.team.device) for each in (part.actions, part.plan_depth))
-        return self.run_pass(lambda: reference(puzzle.task, part.states, actions, depths, part.remaining))
+        if reference is None or not parts[0].puzzle.objective.kl:
+            return [None] * len(parts)
+
+        def logits() -> list[tuple[Tensor, Tensor]]:
+            with reference.encoded([part.seen for part in parts]):
+                return [reference(*part.played(self.team.device)) for part in parts]
+
+        return [*self.run_pass(logits)]
 
     def _line(self, signals: Signals, measured: list[Tensor], norms: list[float]) -> dict[str, Any]:
         """The metrics of a step, by what ``_backward`` measured: the only time that a step waits for the device."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,7 +192,10 @@ class SftTrainer(Trainer):
             backbone.early = backbone.rounds > 1
         self.policy.train()
         self.policy.vision.together = group(min(max(self.feed.most), config.optim.micro_batch or config.optim.batch))
-        self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
+        #: Data sets whose micro-batches share a pass.
+        self.groups = self.policy.together(self.tasks)
+        passes = sum(max(self.micro_batches[number] for number in numbers) for numbers in self.groups)
+        self.engine = make_engine(self.policy, config.optim, config.engine, team, passes)
         process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)
         length = self.policy.config.plan_length
@@ -211,17 +214,17 @@ class SftTrainer(Trainer):
         weights = self.team.all_reduce_sum([loss.total_weight(batch, self.config.targets) for batch in batches])
         # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
         divisor = max(sum(weights), 1.0) / self.team.world
-        parts, measured = self._split(batches), []
-        for part in parts:
-            value, logits = self.engine.run(partial(self._loss, part, divisor))
+        passes, measured = self._split(batches), []
+        for parts in passes:
+            value, *own = self.engine.run(partial(self._loss, parts, divisor))
             self.engine.backward(value)
-            measured.append(_measured(value, logits, part.batch))
+            measured += own
         norm = self.engine.step(lr_schedule(self.config.optim, self.state.step))
         self._watch_for_nan(norm)
         self._follow(batches)
         self.state.step += 1
         self.state.states += self.config.optim.batch
-        return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
+        return {**self._sums([*chain(*passes)], torch.stack(measured), weights), "norm": norm}
 
     def _targets(self, task: Puzzle, portion: Portion, episodes: Episodes | None) -> Targets:
         """A data set's part of a batch; where that is empty, a state without weight: every rank goes
@@ -248,18 +251,24 @@ class SftTrainer(Trainer):
             stream = rng.streams(seed, rng.Purpose.OWN_STATES, rank * most + np.arange(most))
             episodes.follow(self.policy, self.engine, batch, stream)
 
-    def _split(self, batches: list[Targets]) -> list[MicroBatch]:
-        """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
+    def _split(self, batches: list[Targets]) -> list[list[MicroBatch]]:
+        """The micro-batches of each pass: as many on every rank, however many rows it got; a missing one weighs
+        nothing."""
         parts = []
         for number, (task, batch) in enumerate(zip(self.tasks, batches, strict=True)):
             size = self.config.optim.micro_batch or len(batch)
             own = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
             own += [targets.nothing(batch)] * (self.micro_batches[number] - len(own))
-            parts += [MicroBatch(number, task, each) for each in own]
-        return parts
+            parts.append([MicroBatch(number, task, each) for each in own])
+        rows = (zip_longest(*(parts[number] for number in numbers)) for numbers in self.groups)
+        return [[part for part in row if part] for every in rows for row in every]
 
-    def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
-        return loss.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
+    def _loss(self, parts: list[MicroBatch], divisor: float) -> tuple[Tensor, ...]:
+        """The loss of a pass, and of each of its micro-batches what ``_measured`` says."""
+        with self.policy.encoded([(part.task, part.batch.states, part.batch.remaining) for part in parts]):
+            found = [loss.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor) for part in parts]
+        measured = (_measured(*each, part.batch) for each, part in zip(found, parts, strict=True))
+        return sum((value for value, _ in found[1:]), start=found[0][0]), *measured
 
     def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
         """Sums of ``_measured`` over the micro-batches of all ranks: together, and by data set."""

@@ -65,5 +65,5 @@ def test_weights_that_do_not_move_give_ratios_of_one(policy, data, tmp_path, est
 @pytest.mark.usefixtures("other_kernels")
 def test_the_arithmetic_of_sampling_is_noticed(policy, data, tmp_path, monkeypatch):
     """The planted defect: old log probabilities as they were sampled."""
-    monkeypatch.setattr(trainer.GrpoTrainer, "_recompute_old", lambda _self, _puzzle, batch, _portions: batch)
+    monkeypatch.setattr(trainer.GrpoTrainer, "_recompute_old", lambda _self, batches, _portions: batches)
     assert deviation(policy, data, tmp_path / "run", "state") > 1e-2
