@@ -159,14 +159,14 @@ def estimate(
     does not name one."""
     name, sft = ("sft", True) if isinstance(stage, SftConfig) else ("grpo", False)
     stages, shadows = [], []
-    for i, puzzle in enumerate(puzzles):
+    for puzzle in puzzles:
         progress(f"{name}, {named(puzzle)}: the model's shapes")
         own = stage if isinstance(stage, SftConfig) else stage.of(puzzle.task)
         stages.append(replace(own, validation=own.validation.of(puzzle)))  # type: ignore[arg-type]
-        beside = [*puzzles[:i], *puzzles[i + 1 :]]
-        shadows.append(Shadow(stages[-1], model, puzzle, beside=beside, gpu=machine.card != "cpu"))
+        shadows.append(Shadow(stages[-1], model, puzzle, puzzles=puzzles, gpu=machine.card != "cpu"))
     tasks, depths = [puzzle.task for puzzle in puzzles], len(shadows[0].policy.config.depths)
-    plan, phases = schedule(stages, tasks, machine.gpus, depths, model.dtype), []
+    groups = shadows[0].policy.together(puzzles)
+    plan, phases = schedule(stages, tasks, machine.gpus, depths, model.dtype, groups), []
     seen = [p.states for p in plan[0].passes if p.kind == ("learn" if sft else "sample")] or [1]
     for shadow in shadows:
         shadow.policy.vision.together = group(max(seen))
@@ -180,7 +180,8 @@ def estimate(
             for count, each in zip(counts, found, strict=True):
                 count[kind] += each
             many = -(-passes.observations // passes.states)
-            passed.setdefault(kind, []).append((many, passes.states, shadow.row(passes)))
+            states = passes.states + sum(each for _, each in passes.beside)
+            passed.setdefault(kind, []).append((many, states, shadow.row(passes)))
         passed = {kind: each for kind, each in passed.items() if counts[1][kind]}
         flops, kernels, launches = ({kind: count[kind] for kind in passed} for count in counts)
         phases.append(PhaseCost(phase.name, phase.times, flops, kernels, launches, passed))
@@ -218,7 +219,9 @@ def memory(stage: Stage, phases: list[Phase], shadows: list[Shadow], machine: Ma
     shadow, every = shadows[0], [p for phase in phases for p in phase.passes]
     waiting = (p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head"))
     largest = {(p.kind, p.puzzle): p for p in waiting}
-    learning = [replace(p, observations=p.observations + len(shadows) - 1) for p in every if p.kind == "learn"]
+    learning = [p for p in every if p.kind == "learn"]
+    several = len({p.puzzle for p in learning}) > 1
+    learning = [replace(p, observations=p.observations + several) for p in learning]
     learned, world, deepspeed = size(shadow.trained), machine.gpus, stage.engine.kind == "deepspeed"
     zero, numbers = stage.engine.stage if deepspeed else 0, sum(t.numel() for t in shadow.trained)
     share, offload = -(-numbers // world), stage.engine.offload  # numbers that this rank updates

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import astuple, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial, reduce
+from itertools import product
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,25 +123,34 @@ def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
         return CommitPolicy(backbone, model.policy, source=model.backbone), missing
 
 
+@cache
+def _state(task: Puzzle) -> NDArray[np.uint8]:
+    return task.generate(1, seed=0).states
+
+
+def _seen(parts: Sequence[tuple[Puzzle, Any]]) -> list[tuple[Puzzle, Any, Any]]:
+    return [(task, batch.states, batch.remaining) for task, batch in parts]
+
+
 class Shadow:
     """The policy that a stage trains or plays with, and what passes through it cost."""
 
     def __init__(
-        self, stage: Stage, model: ModelConfig, task: Puzzle, *, beside: Sequence[Puzzle] = (), gpu: bool = False
+        self, stage: Stage, model: ModelConfig, task: Puzzle, *, puzzles: Sequence[Puzzle] = (), gpu: bool = False
     ) -> None:
-        self.stage, self.task, self.gpu = stage, task, gpu
+        self.stage, self.task, self.puzzles, self.gpu = stage, task, puzzles or [task], gpu
         self.policy, self.missing = _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
         self._costs: dict[Passes, Cost] = {}
         if isinstance(stage, SftConfig):
-            self.policy.train_only(task, *beside, depth_head=False)
+            self.policy.train_only(*self.puzzles, depth_head=False)
             self.policy.train()
         else:
             with torch.device("meta"):
                 if stage.head is not None or stage.depths:
                     self.policy.replace_head(stage.head or self.policy.config.head, depths=stage.depths)
-                freeze(self.policy, self.variant, [task, *beside])
+                freeze(self.policy, self.variant, [*self.puzzles])
                 self.reference = ReferencePolicy(self.policy) if stage.objective.kl > 0 else None
         self.policy.backbone.recompute = stage.engine.checkpointing
         self.policy.backbone.compiled = stage.engine.compile
@@ -189,7 +200,7 @@ class Shadow:
         if not self._remembers:
             return 0
         with self._kernels():
-            one = self.policy.vision.features(self.task, self._state, frozen=True)
+            one = self.policy.vision.features(self.task, self._states(1), frozen=True)
         return states * one.numel() * one.element_size() * self._copies
 
     @property
@@ -210,13 +221,13 @@ class Shadow:
         """It saw everything that is there before a pass."""
         return Watch(t for module in self.modules for t in (*module.parameters(), *module.buffers()))
 
-    @cached_property
-    def _state(self) -> NDArray[np.uint8]:
-        return self.task.generate(1, seed=0).states
-
-    def _states(self, many: int) -> NDArray[np.uint8]:
+    def _states(self, many: int, task: Puzzle | None = None) -> NDArray[np.uint8]:
         """One state, often."""
-        return np.repeat(self._state, many, axis=0)
+        return np.repeat(_state(task or self.task), many, axis=0)
+
+    def _of_pass(self, passes: Passes) -> list[tuple[Puzzle, int]]:
+        """Puzzles and states of each in a pass that learns."""
+        return [(self.task, passes.states), *((self.puzzles[number], many) for number, many in passes.beside)]
 
     def flops(self, passes: Passes) -> int:
         """Operations of all of these passes. What a pass computes once for all of its states, a prompt's beginning,
@@ -240,9 +251,11 @@ class Shadow:
 
     def row(self, passes: Passes) -> int:
         """Tokens that the language model computes in one of these passes."""
-        start, whole = self.policy.prompts_cache.of(self.task, self.task.shape, 1).image_start, sum(self.tokens)
+        start = self.policy.prompts_cache.of(self.task, self.task.shape, 1).image_start
+        every = self._of_pass(passes)
+        whole = max(self.policy.tokens(task, task.shape) for task, _ in every)
         shared = start if start >= transformer.SHARED else 0
-        return shared + passes.states * (whole - shared)
+        return shared + sum(many for _, many in every) * (whole - shared)
 
     def cost(self, passes: Passes) -> Cost:
         """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
@@ -279,9 +292,8 @@ class Shadow:
         if passes.kind == "encode" and not self._remembers:
             return Cost(0, 0, 0, 0)
         if self._remembers:  # so that other passes are counted without the picture
-            for policy in self.policies:
-                for copy in range(self._copies):
-                    policy.vision.features(self.task, self._state, frozen=True, copy=copy)
+            for policy, (task, _), copy in product(self.policies, self._of_pass(passes), range(self._copies)):
+                policy.vision.features(task, _state(task), frozen=True, copy=copy)
         work: Work = getattr(self, f"_{passes.kind}")(passes)
         with torch.no_grad():
             work()  # what is made once, such as prompts and features of mirrored pictures, is counted apart
@@ -302,21 +314,35 @@ class Shadow:
     def _learn(self, passes: Passes) -> Work:
         stage = self.stage
         if isinstance(stage, SftConfig):
-            return lambda: self._imitated(passes.states, stage.targets)
-        batch = self._decisions(passes.states)
+            return lambda: self._imitated(passes, stage.targets)
+        parts = self._parts(passes)
         with torch.no_grad():
-            against = self._reference(passes)() if self.reference else None
-        return lambda: loss.grpo_loss(self.policy, self.task, batch, stage.objective, 1.0, against, fresh=True)[0]
+            against = self._reference(passes)() if self.reference else [None] * len(parts)
 
-    def _imitated(self, many: int, config: TargetConfig) -> Any:
-        rows, length = label(self.task, self._states(many)), self.policy.config.plan_length
-        batch = targets.make(self.task, rows, config, seed=0, first=0, length=length)
-        return sft_loss(self.policy, self.task, batch, config, 1.0)[0]
+        judge = partial(loss.grpo_loss, self.policy, config=stage.objective, divisor=1.0, fresh=True)
+
+        def work() -> Any:
+            with self.policy.encoded(_seen(parts)):
+                return reduce(add, [judge(*p, reference=r)[0] for p, r in zip(parts, against, strict=True)])
+
+        return work
+
+    def _parts(self, passes: Passes) -> list[tuple[Puzzle, GrpoBatch]]:
+        """The micro-batch of each puzzle in a pass."""
+        return [(task, self._decisions(many, task)) for task, many in self._of_pass(passes)]
+
+    def _imitated(self, passes: Passes, config: TargetConfig) -> Any:
+        parts, length = [], self.policy.config.plan_length
+        for task, many in self._of_pass(passes):
+            rows = label(task, self._states(many, task))
+            parts.append((task, targets.make(task, rows, config, seed=0, first=0, length=length)))
+        with self.policy.encoded(_seen(parts)):
+            return reduce(add, [sft_loss(self.policy, *part, config, 1.0)[0] for part in parts])
 
     def _imitate(self, passes: Passes) -> Work:
-        return lambda: self._imitated(passes.states, TargetConfig(depths=self.policy.config.depths))
+        return lambda: self._imitated(passes, TargetConfig(depths=self.policy.config.depths))
 
-    def _decisions(self, many: int) -> GrpoBatch:
+    def _decisions(self, many: int, task: Puzzle) -> GrpoBatch:
         """What GRPO learns from, with nothing in it."""
         advantage, depths = self.stage.advantage, len(self.policy.config.depths)  # type: ignore[union-attr]
         exact = advantage.estimator == "exact"
@@ -330,17 +356,40 @@ class Shadow:
         weight, remaining = np.ones(many, np.float32), np.ones(many, np.int64)
         deepest = np.full((many, plans), self.policy.config.depths[-1], np.int64)
         return GrpoBatch(
-            self._states(many), columns, whole, whole, whole, actions, deepest, part, part, part, remaining, weight
+            self._states(many, task),
+            columns,
+            whole,
+            whole,
+            whole,
+            actions,
+            deepest,
+            part,
+            part,
+            part,
+            remaining,
+            weight,
         )
 
     def _reference(self, passes: Passes) -> Work:
-        assert self.reference is not None
-        batch = self._decisions(passes.states)
-        actions, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
-        return partial(self.reference.__call__, self.task, batch.states, actions, depths, batch.remaining)
+        reference, parts = self.reference, self._parts(passes)
+        assert reference is not None
+        played = [(torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)) for _, batch in parts]
+
+        def work() -> Any:
+            with reference.encoded(_seen(parts)):
+                pairs = zip(parts, played, strict=True)
+                return [reference(task, batch.states, *given, batch.remaining) for (task, batch), given in pairs]
+
+        return work
 
     def _old(self, passes: Passes) -> Work:
-        return partial(loss.old_log_probs, self.policy, self.task, self._decisions(passes.states))
+        parts = self._parts(passes)
+
+        def work() -> Any:
+            with self.policy.encoded(_seen(parts)):
+                return [loss.old_log_probs(self.policy, *part) for part in parts]
+
+        return work
 
     def _plan(self, passes: Passes) -> Work:
         policy, task = self.policy, self.task

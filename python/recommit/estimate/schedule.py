@@ -36,6 +36,8 @@ class Passes:
     plans: int = 1
     #: Which of the puzzles that learn together.
     puzzle: int = 0
+    #: Others in the same pass, and how many states of each.
+    beside: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,16 @@ class Phase:
 
 
 def schedule(
-    stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: int, dtype: str = "float32"
+    stages: Sequence[Stage],
+    tasks: Sequence[str],
+    world: int,
+    depths: int,
+    dtype: str = "float32",
+    groups: Sequence[Sequence[int]] = (),
 ) -> list[Phase]:
     """The phases of a run on ``world`` ranks: for each puzzle, or size of one, the stage as its own values have it, and
     its task. ``depths`` is how many the depth head chooses from, ``dtype`` that of the backbone: below float32 old log
-    probabilities are computed again, see ``train.grpo.trainer``."""
+    probabilities are computed again, see ``train.grpo.trainer``; ``groups`` are puzzles that share passes."""
     found = dict[str, Phase]()
     rows, updates = _shared(stages, tasks, world, depths)
     for number, (own, share) in enumerate(zip(stages, rows, strict=True)):
@@ -64,7 +71,20 @@ def schedule(
             passes = tuple(replace(p, puzzle=number) for p in phase.passes if p.observations)
             before = found.get(phase.name, replace(phase, passes=()))
             found[phase.name] = replace(before, passes=before.passes + passes)
-    return [phase for phase in found.values() if phase.times and phase.passes]
+    phases = [replace(phase, passes=_together(phase.passes, groups)) for phase in found.values()]
+    return [phase for phase in phases if phase.times and phase.passes]
+
+
+def _together(passes: tuple[Passes, ...], groups: Sequence[Sequence[int]]) -> tuple[Passes, ...]:
+    """Where puzzles share a pass that learns, that of the first with the states of the others beside."""
+    first, kept = {number: group[0] for group in groups for number in group[1:]}, list[Passes]()
+    for each in passes:
+        if each.puzzle not in first or each.kind not in ("learn", "old", "reference"):
+            kept.append(each)
+            continue
+        at = next(i for i, p in enumerate(kept) if (p.kind, p.puzzle) == (each.kind, first[each.puzzle]))
+        kept[at] = replace(kept[at], beside=(*kept[at].beside, (each.puzzle, each.states)))
+    return tuple(kept)
 
 
 def _shared(stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: int) -> tuple[list[int], int]:

@@ -54,9 +54,9 @@ class OnHost(Watch):
         return result
 
 
-def estimated(config, model=None):
+def estimated(config, model=None, sizes=((2, 3),)):
     with mock.patch("recommit.estimate.meta_model.Watch", OnHost):
-        return estimate(config, model or config.model, [recommit.Sliding(2, 3)], HERE)
+        return estimate(config, model or config.model, [recommit.Sliding(*size) for size in sizes], HERE)
 
 
 MEASURED = {}
@@ -64,7 +64,7 @@ MEASURED = {}
 
 def taken(config, data, folder, model=None):
     """Two real steps, made once."""
-    key = str((config, model))
+    key = str((config, model, data))
     if key not in MEASURED:
         with RunDirectory(folder) as run:
             MEASURED[key] = measured(lambda: trainer_of(config, data, run, model))
@@ -78,10 +78,11 @@ def apart(said, real):
 
 def trainer_of(config, data, run, model):
     """What a command would make in the folder of a run."""
-    dataset, team = recommit.data.open(data, "train"), distributed.meet("cpu")
+    folders = data if isinstance(data, list) else [data]
+    datasets, team = [recommit.data.open(folder, "train") for folder in folders], distributed.meet("cpu")
     if isinstance(config, SftConfig):
-        return SftTrainer(config, dataset, run, team, quiet=True)
+        return SftTrainer(config, datasets, run, team, quiet=True)
     policy = start(model, run.folder, 0, team)
     if config.head is not None:
         policy.replace_head(config.head)
-    return GrpoTrainer(config, [dataset.spec], policy, run, team, quiet=True)
+    return GrpoTrainer(config, [each.spec for each in datasets], policy, run, team, quiet=True)

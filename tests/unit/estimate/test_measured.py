@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.estimate.measuring import ADAPTED, WHOLE, apart, estimated, grpo, sft, taken
 
+from recommit.data import DataSpec, Difficulty, build
 from recommit.estimate import costs
 from recommit.estimate.meta_model import Shadow
+from recommit.policy.policy import CommitPolicy
 
 #: Name -> the stage, and the model of its warm start if it is a reinforcement. One state is played once: no play, no
 #: bound.
@@ -43,6 +45,20 @@ def test_a_step_takes_what_was_estimated(name, data, tmp_path):
     assert said.phases[0].flops >= real.flops
 
 
+@pytest.mark.parametrize(
+    ("config", "model"), [(sft(ADAPTED, optim={"batch": 16}), None), (grpo(optim={"batch": 16}), sft(ADAPTED).model)]
+)
+def test_sizes_that_share_a_pass(config, model, data, tmp_path):
+    """One estimate of both, and one that forgets that they share."""
+    larger = tmp_path / "larger"
+    build(DataSpec("sliding", (3, 3), (Difficulty((8, 14)),), count=60, ties="random"), larger)
+    real, sizes = taken(config, [data, larger], tmp_path / "run", model), ((2, 3), (3, 3))
+    assert apart(estimated(config, model, sizes), real) < 0.05
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CommitPolicy, "together", lambda *_: [[0], [1]])
+        assert apart(estimated(config, model, sizes), real) > 0.05
+
+
 def forget_recomputation(patch):
     once = Shadow.cost
 
@@ -54,7 +70,7 @@ def forget_recomputation(patch):
 
 
 def forget_the_reference(patch):
-    patch.setattr(Shadow, "_reference", lambda *_: lambda: None)
+    patch.setattr(Shadow, "_reference", lambda *_: lambda: [None])
 
 
 def forget_the_moments(patch):

@@ -34,6 +34,8 @@ def test_puzzles_that_learn_together_share_a_batch():
     step = schedule([config] * 2, tasks[:2], 8, 4)[0]
     learn = [(p.puzzle, p.observations, p.states) for p in step.passes if p.kind == "learn"]
     assert learn == [(0, 20, 4), (1, 20, 4)]
+    step = schedule([config] * 2, tasks[:2], 8, 4, groups=[[0, 1]])[0]
+    assert [(p.puzzle, p.observations, p.beside) for p in step.passes if p.kind == "learn"] == [(0, 20, ((1, 4),))]
 
 
 def test_state_advantages_observe_once_per_decision():

@@ -125,7 +125,7 @@ def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
     assert len(added) == 1
     policy.zero_grad()
     for puzzle, batch in zip(run.puzzles, batches, strict=True):
-        against, weight = run.reference_logits([grpo.trainer.Part(puzzle, batch)])[0], objective.total_weight(batch)
+        against, weight = run.reference_logits([grpo.Part(puzzle, batch)])[0], objective.total_weight(batch)
         loss, _ = objective.grpo_loss(policy, puzzle.task, batch, puzzle.config.objective, weight, against, fresh=True)
         (loss / 2).backward()
     by_hand = gradients(policy)
@@ -133,7 +133,7 @@ def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
     assert max(value.abs().max() for value in by_hand.values()) > 1e-4
     assert all(torch.allclose(added[0][name], value, atol=1e-6) for name, value in by_hand.items())
     plain = [
-        slopes(puzzle, policy, batch, run.reference_logits([grpo.trainer.Part(puzzle, batch)])[0])
+        slopes(puzzle, policy, batch, run.reference_logits([grpo.Part(puzzle, batch)])[0])
         for puzzle, batch in zip(run.puzzles, batches, strict=True)
     ]
     assert torch.allclose(added[0]["depth_head.bias"].double(), (plain[0][0] + plain[1][0]) / 2, atol=1e-6)
