@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from bench.answers import group
+from bench.answers import copied, group
 from tests.reference import horizon as slow
 
 from recommit import horizon
@@ -67,14 +67,7 @@ def expected(plans: Any, rule: horizon.Rule, twin: Callable[..., Any]) -> list[i
 
 
 def test_copy_of_probabilities(timed: Timed, plans: Plans) -> None:
-    source: Any = plans.probabilities
-    target = np.zeros_like(source)
-
-    def copy() -> np.ndarray:
-        np.copyto(target, source)
-        return target
-
-    assert np.array_equal(timed(copy, COUNT, yardstick=True), source)
+    copied(timed, plans.probabilities)
 
 
 def test_checks_of_plans(timed: Timed, plans: Plans) -> None:

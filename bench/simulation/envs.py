@@ -1,16 +1,14 @@
-"""How fast environments step, beside what this machine can do: ``python bench/simulation/envs.py [--json FILE]``.
+"""How fast environments step, beside what this machine can do: ``python bench/simulation/envs.py``.
 
 Rates are per second of CPU time, and by the wall clock, which on quiet cores is what a user gets; medians of several
 rounds that measure the yardstick and ours one after the other. The yardstick is bench/peers/steps.cpp; without a C++
-compiler the table says skipped. Each benchmark asserts that what it timed is right: the states of the first slots must
-be those of a small second environment that plays the same actions. A second table has the default call at other numbers
-of slots, on one thread and on all.
+compiler the table has none. Each benchmark asserts that what it timed is right: the states of the first slots must be
+those of a small second environment that plays the same actions. A second table has the default call at other numbers of
+slots, on one thread and on all.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import statistics
@@ -18,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,25 +67,15 @@ class Line:
         return enough and (self.ratio is None or self.ratio_at_least is None or self.ratio >= self.ratio_at_least)
 
 
-class Ceiling:
-    """bench/peers/steps.cpp, compiled for this machine; without a compiler there is none."""
-
-    def __init__(self, folder: Path) -> None:
-        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-        self.program: Path | None = None
-        if compiler is None:
-            print("ceiling: skipped (no C++ compiler)", file=sys.stderr)
-            return
-        self.program = folder / "steps"
-        flags = ["-O3", "-march=native", "-std=c++20", "-o", str(self.program)]
-        subprocess.run([compiler, *flags, str(BENCH / "peers" / "steps.cpp")], check=True)
-
-    def rate(self, game: str) -> float | None:
-        """Millions of steps per second of CPU time; its own median of five."""
-        if self.program is None:
-            return None
-        output = subprocess.run([self.program, game, str(SLOTS)], capture_output=True, text=True, check=True).stdout
-        return float(output)
+def ceiling(folder: Path, name: str, *words: str) -> float | None:
+    """The rate that a program of bench/peers says of itself, compiled for this machine; without a compiler none."""
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        return None
+    if not (program := folder / name).exists():
+        flags = ["-O3", "-march=native", "-std=c++20", "-o", program]
+        subprocess.run([compiler, *flags, BENCH / "peers" / f"{name}.cpp"], check=True)
+    return float(subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout)
 
 
 def rates(work: Callable[[], object], items: int) -> tuple[float, float]:
@@ -145,7 +133,7 @@ def interleaved(
     return statistics.median(cpu), statistics.median(wall), statistics.median(found) if found else None
 
 
-def environments(ceiling: Ceiling) -> list[Line]:
+def environments(folder: Path) -> list[Line]:
     """As ``gymnasium.make_vec`` makes them without any flag, then one thread, with and without what costs time."""
     lines = []
     for name, what, options, at_least, ratio, game in (
@@ -155,7 +143,7 @@ def environments(ceiling: Ceiling) -> list[Line]:
         for how, flags in WAYS.items():
             player = Player(name, **flags, **options)
             play = partial(rates, player.play, SLOTS)
-            ours, wall, theirs = interleaved(play, partial(ceiling.rate, game))
+            ours, wall, theirs = interleaved(play, partial(ceiling, folder, "steps", game, str(SLOTS)))
             player.check(player.last)
             least_ratio = ratio if flags.get("copy", True) else ratio and 0.8
             lines.append(
@@ -192,10 +180,11 @@ def table(lines: list[Line]) -> str:
     for line in lines:
         ours = f"{line.ours:.3f} s" if line.unit == "s" else f"{line.ours:.1f} {line.unit}"
         least = "-" if line.at_least is None else f"{'<' if line.unit == 's' else '>='} {line.at_least:g}"
-        ceiling = "-" if line.yardstick is None else f"{line.yardstick:.1f}"
+        yardstick = "-" if line.yardstick is None else f"{line.yardstick:.1f}"
         ratio = "-" if line.ratio is None else f"{line.ratio:.2f}"
         wall = "-" if line.wall is None else f"{line.wall:.1f}"
-        rows.append(f"| {line.what} | {ours} | {least} | {wall} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
+        beside = f"{yardstick} | {ratio} | {line.ratio_at_least or '-'}"
+        rows.append(f"| {line.what} | {ours} | {least} | {wall} | {beside} |")
     return "\n".join(rows)
 
 
@@ -214,16 +203,9 @@ def by_slots() -> str:
 
 def main() -> int:
     """Measure, print, and say by the exit status whether every target was met."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
-    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        ceiling = Ceiling(Path(folder))
-        lines = [*environments(ceiling), pure_step(), import_time()]
+        lines = [*environments(Path(folder)), pure_step(), import_time()]
     print(f"{table(lines)}\n\n{by_slots()}")
-    if arguments.json:
-        rows = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return int(not all(line.met for line in lines))
 
 
