@@ -34,14 +34,6 @@ class Timed:
         answer: Answer = self.benchmark(work)
         return spoiled(answer) if self.plant else answer
 
-    def afresh(
-        self, make: Callable[[], Any], work: Callable[[Any], Answer], items: int, *, yardstick: bool = False
-    ) -> Answer:
-        """The same for work that needs something new each time, whose making is not counted."""
-        self.benchmark.extra_info.update(items=items, yardstick=yardstick)
-        answer: Answer = self.benchmark.pedantic(work, setup=lambda: ((make(),), {}), rounds=5)
-        return spoiled(answer) if self.plant else answer
-
 
 class Foreign:
     """A program of somebody else, which measures itself."""

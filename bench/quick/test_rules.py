@@ -55,14 +55,10 @@ def plans() -> Plans:
 
 
 def expected(plans: Any, rule: horizon.Rule, twin: Callable[..., Any]) -> list[int]:
-    part = Plans(
-        plans.actions[:CHECKED],
-        plans.probabilities[:CHECKED],
-        plans.samples[:CHECKED],
-        horizon.Tail(plans.previous.actions[:CHECKED], plans.previous.remaining[:CHECKED]),
-        entropies=plans.entropies[:CHECKED],
-        events=plans.events[:CHECKED],
-    )
+    first = lambda name: getattr(plans, name)[:CHECKED]
+    tail = horizon.Tail(plans.previous.actions[:CHECKED], plans.previous.remaining[:CHECKED])
+    own = (first(name) for name in ("actions", "probabilities", "samples"))
+    part = Plans(*own, tail, entropies=first("entropies"), events=first("events"))
     return [slow.rounded(twin(row, rule), rule.depths, HORIZON) for row in slow.rows(part)]
 
 

@@ -72,7 +72,8 @@ def collect(kept: Path) -> Figures:
 def task_figures(played: list[Played]) -> Figures:
     """Of one task under one condition."""
     head = played[0].head
-    rows = {name: summary([each.rows[name] for each in played]) for name in played[0].rows}
+    place = lambda name: (not name.startswith("fixed"), name.startswith("head"), last_number(name), name)
+    rows = {name: summary([each.rows[name] for each in played]) for name in sorted(played[0].rows, key=place)}
     rules = [name for name in rows if not name.startswith(("fixed", "head"))]
     best = max(rules, key=lambda name: rows[name]["utility"])
     own = {
@@ -103,7 +104,11 @@ def task_figures(played: list[Played]) -> Figures:
         "by policy": {pair: [float(policy.mean()) for policy in each] for pair, each in apart.items()},
         **{f"middle - {depth}": intervals.difference(solved(MIDDLE), solved(depth)) for depth in ENDS},
         "oracles": {kind: oracle_figures(kind, played) for kind in played[0].oracles},
-        "states": {name: np.mean([each.states[name] for each in played], axis=0) for name in rows if played[0].states},
+        "states": {
+            name: np.mean([each.states[name] for each in played], axis=0)
+            for name in played[0].rows
+            if name in played[0].states and not name.startswith("fixed")
+        },
     }
 
 
@@ -215,26 +220,18 @@ def limits(figures: Figures, condition: str) -> Grid:
     return Grid.of(["task", *(f"{depth}" for depth in DEPTHS)], lines)
 
 
-def utilities(figures: Figures, condition: str) -> Grid:
-    """Every row's utility, by task."""
+def by_row(figures: Figures, condition: str, key: str, say: Callable[[Any], str]) -> Grid:
+    """A row for each of those that choose depths, a column for each task."""
     tasks = figures["conditions"].get(condition, {})
-    names = list(next(iter(tasks.values()))["rows"]) if tasks else []
-    names.sort(key=lambda name: (not name.startswith("fixed"), name.startswith("head"), last_number(name), name))
-    lines = [[name, *(f"{own['rows'][name]['utility']:.3f}" for own in tasks.values())] for name in names]
-    return Grid.of(["depth by", *tasks], lines)
+    names = next(iter(tasks.values()))[key] if tasks else ()
+    return Grid.of(["depth by", *tasks], [[name, *(say(own[key][name]) for own in tasks.values())] for name in names])
 
 
-def states(figures: Figures, condition: str) -> Grid:
-    """One-deviation shares at visited states: of what the best depth there is worth beyond the best constant."""
-    tasks = figures["conditions"].get(condition, {})
-    names = [name for name in next(iter(tasks.values()))["states"] if not name.startswith("fixed")] if tasks else []
-    lines = [[name, *(_share(*own["states"][name]) for own in tasks.values())] for name in names]
-    return Grid.of(["depth by", *tasks], lines)
-
-
-def _share(regret: float, constant: float) -> str:
-    share = f"{1 - regret / constant:.2f} " if constant > LEAST_ROOM / 10 else ""
-    return f"{share}({regret:.3f})"
+def share(state: tuple[float, float]) -> str:
+    """One-deviation share at visited states: of what the best depth there is worth beyond the best constant."""
+    regret, constant = state
+    known = f"{1 - regret / constant:.2f} " if constant > LEAST_ROOM / 10 else ""
+    return f"{known}({regret:.3f})"
 
 
 def learners(_: Figures, condition: str) -> Grid:
@@ -335,7 +332,9 @@ def about(figures: Figures, _: str) -> str:
 
 TABLES: dict[str, Callable[[Figures, str], str | Grid]] = {
     **{name: partial(by_task, table=name) for name in BY_TASK},
-    **{made.__name__: made for made in (about, gate, limits, utilities, states, learners, flow)},
+    **{made.__name__: made for made in (about, gate, limits, learners, flow)},
+    "utilities": partial(by_row, key="rows", say=lambda row: f"{row['utility']:.3f}"),
+    "states": partial(by_row, key="states", say=share),
 }
 
 
