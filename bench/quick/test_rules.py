@@ -57,8 +57,8 @@ def plans() -> Plans:
 def expected(plans: Any, rule: horizon.Rule, twin: Callable[..., Any]) -> list[int]:
     first = lambda name: getattr(plans, name)[:CHECKED]
     tail = horizon.Tail(plans.previous.actions[:CHECKED], plans.previous.remaining[:CHECKED])
-    own = (first(name) for name in ("actions", "probabilities", "samples"))
-    part = Plans(*own, tail, entropies=first("entropies"), events=first("events"))
+    actions, probabilities, samples = map(first, ("actions", "probabilities", "samples"))
+    part = Plans(actions, probabilities, samples, tail, entropies=first("entropies"), events=first("events"))
     return [slow.rounded(twin(row, rule), rule.depths, HORIZON) for row in slow.rows(part)]
 
 

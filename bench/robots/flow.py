@@ -88,7 +88,7 @@ class Flow(Learned):
         return np.clip(action + self.correction(row[None])[0, 0], -1, 1)
 
 
-def read(seen: Floats, x: Floats, times: Any) -> Floats:
+def read(seen: Floats, x: Any, times: Any) -> Floats:
     """What the denoiser reads."""
     return np.concatenate([seen, x, times[:, None]], axis=1).astype(np.float32)
 

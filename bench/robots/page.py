@@ -353,7 +353,7 @@ def filled(page: str, figures: Figures) -> str:
 
 def csvs(figures: Figures) -> dict[Path, str]:
     """Every table that is kept, docs/results/robots-TABLE-CONDITION.csv, made anew."""
-    found = {}
+    found: dict[Path, str] = {}
     for path in CSV.glob("robots-*.csv"):
         _, table, *condition = path.stem.split("-")
         made = TABLES[table](figures, *condition or [table])

@@ -64,8 +64,8 @@ def ceiling(folder: Path, name: str, *words: str) -> float | None:
     if compiler is None:
         return None
     if not (program := folder / name).exists():
-        flags = ["-O3", "-march=native", "-std=c++20", "-o", program]
-        subprocess.run([compiler, *flags, BENCH / "peers" / f"{name}.cpp"], check=True)
+        flags = ["-O3", "-march=native", "-std=c++20", "-o", str(program)]
+        subprocess.run([compiler, *flags, str(BENCH / "peers" / f"{name}.cpp")], check=True)
     return float(subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout)
 
 
