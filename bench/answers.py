@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from bench.conftest import Timed
 
 
 def group(name: str) -> pytest.MarkDecorator:
     """Benchmarks of one table: CPU time of this process, because other programs share the machine."""
     return pytest.mark.benchmark(group=name, timer=time.process_time, max_time=0.5, min_rounds=3)
+
+
+def copied(timed: Timed, source: Any, items: int = 0) -> None:
+    """A yardstick: numpy copies the array, whose rows are the items unless it says otherwise."""
+    target = np.zeros_like(source)
+
+    def copy() -> np.ndarray:
+        np.copyto(target, source)
+        return target
+
+    assert np.array_equal(timed(copy, items or len(source), yardstick=True), source)
 
 
 def spoiled(answer: Any) -> Any:

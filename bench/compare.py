@@ -54,13 +54,12 @@ def lines(run: dict[str, Any], before: dict[str, float]) -> list[Line]:
     """Every benchmark of a run that is no yardstick, group by group."""
     benchmarks = sorted(run["benchmarks"], key=name_of)
     yardsticks = {each["group"]: rate(each) for each in benchmarks if each["extra_info"]["yardstick"]}
-    others = [each for each in benchmarks if not each["extra_info"]["yardstick"]]
-    return [_line(each, yardsticks.get(each["group"]), before) for each in others]
-
-
-def _line(benchmark: dict[str, Any], yardstick: float | None, before: dict[str, float]) -> Line:
-    items, name = rate(benchmark), name_of(benchmark)
-    return Line(name, items, items / yardstick if yardstick else None, before.get(name))
+    found = []
+    for each in benchmarks:
+        if not each["extra_info"]["yardstick"]:
+            items, name, yardstick = rate(each), name_of(each), yardsticks.get(each["group"])
+            found.append(Line(name, items, items / yardstick if yardstick else None, before.get(name)))
+    return found
 
 
 def table(results: list[Line], factor: float) -> str:
@@ -75,38 +74,29 @@ def table(results: list[Line], factor: float) -> str:
     return "\n".join(rows)
 
 
-def missing(results: list[Line], before: dict[str, float]) -> list[str]:
-    """Benchmarks of the baseline that this run did not have."""
-    return sorted(before.keys() - {line.name for line in results})
-
-
-def write(path: Path, run: dict[str, Any], results: list[Line]) -> None:
+def write(run: dict[str, Any], results: list[Line]) -> None:
     """The ratios, and on which machine they were measured."""
-    machine = {
-        "processor": run["machine_info"]["cpu"].get("brand_raw", ""),
-        "python": run["machine_info"]["python_version"],
-    }
+    about = run["machine_info"]
+    machine = {"processor": about["cpu"].get("brand_raw", ""), "python": about["python_version"]}
     ratios = {line.name: float(f"{line.ratio:.3g}") for line in results if line.ratio is not None}
-    path.write_text(
-        json.dumps({"machine": machine, "date": run["datetime"][:10], "ratios": ratios}, indent=1) + "\n", "utf-8"
-    )
+    values = {"machine": machine, "date": run["datetime"][:10], "ratios": ratios}
+    BASELINE.write_text(json.dumps(values, indent=1) + "\n", "utf-8")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="what `pytest bench --benchmark-json` wrote")
-    parser.add_argument("--baseline", type=Path, default=BASELINE)
     parser.add_argument("--factor", type=float, default=FACTOR, help=f"mark what fell by more than this ({FACTOR})")
     parser.add_argument("--write", action="store_true", help="make this run the baseline")
     options = parser.parse_args()
     run = json.loads(options.run.read_text("utf-8"))
-    before = json.loads(options.baseline.read_text("utf-8"))["ratios"] if options.baseline.exists() else {}
+    before = json.loads(BASELINE.read_text("utf-8"))["ratios"] if BASELINE.exists() else {}
     results = lines(run, before)
     print(table(results, options.factor))
-    for name in missing(results, before):
+    for name in sorted(before.keys() - {line.name for line in results}):
         print(f"{name}: not in this run")
     if options.write:
-        write(options.baseline, run, results)
+        write(run, results)
         return 0
     return int(any(line.fell(options.factor) for line in results))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from sft_7b import arguments, build, puzzles, write
+from sft_7b import Figures, arguments, build, puzzles
 from torch.utils._python_dispatch import TorchDispatchMode
 
 #: Kernels by a part of their operation's name, the way back included; a softmax of its own is what ``math`` is made of.
@@ -49,15 +49,14 @@ def passes(policy: Any, task: Any) -> dict[str, dict[str, int]]:
 
 def main() -> None:
     options = arguments(__doc__).parse_args()
-    policy, rows = build(options.preset, options.device).eval(), {}
+    policy, figures = build(options.preset, options.device).eval(), Figures("attention", options)
     for name, task in puzzles(options.size).items():
-        rows[name] = passes(policy, task)
-        for part, calls in rows[name].items():
+        row = passes(policy, task)
+        for part, calls in row.items():
             print(f"{name}, {part}: {', '.join(f'{count} x {what}' for what, count in calls.items())}", flush=True)
-        kept = [what for what in rows[name]["language model"] if "softmax" in what]
+        figures.add(name, row)
+        kept = [what for what in row["language model"] if "softmax" in what]
         assert not kept or options.device == "cpu", f"attention that keeps scores: {kept}"
-    if options.out:
-        write({"preset": options.preset, "rows": rows}, options.out, "attention", options.device)
 
 
 if __name__ == "__main__":

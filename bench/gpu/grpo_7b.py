@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
-from sft_7b import Clock, Model, arguments, ask, build, puzzles, write
+from sft_7b import Clock, Figures, arguments, ask, build, fresh_memory, peak_gib, puzzles
 
 from recommit.graph.build import PolicyGraph
 from recommit.graph.policy_evaluation import PolicyEvaluation
@@ -77,13 +77,13 @@ def update(
     batch: GrpoBatch,
     config: GrpoConfig,
     engine: Engine,
-    model: Model,
+    clock: Clock,
     reference: ReferencePolicy,
 ) -> int:
     """One epoch, at learning rate 0; how many times the weights were moved."""
     for move, part in enumerate(parts_of(batch, config.optim.batch)):
         divisor = objective.total_weight(part)
-        with model():
+        with clock.measured(clock.add):
             against = None
             if config.objective.kl > 0:
                 actions, depths = (torch.from_numpy(each) for each in (part.actions, part.plan_depth))
@@ -116,48 +116,40 @@ def ratio_noise(policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoC
 def measure(policy: CommitPolicy, reference: ReferencePolicy, name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     recipe, puzzle, prompt, changes = RUNS[name]
-    sizes = [
-        f"rollout.instances={options.instances}",
-        f"optim.batch={options.batch}",
-        f"rollout.states={options.states}",
-    ]
-    config: GrpoConfig = load(recipe, [*changes, *(sizes if "exact" in name else sizes[:2])], GrpoConfig, "grpo")
+    sizes = [f"rollout.instances={options.instances}", f"optim.batch={options.batch}"]
+    sizes += [f"rollout.states={options.states}"] * (changes is EXACT)
+    config: GrpoConfig = load(recipe, [*changes, *sizes], GrpoConfig, "grpo")
     task = puzzles(options.size)[puzzle]
     ask(policy, prompt)
     policy.train_only(task, depth_head=True)
     engine = Engine(parameter_groups(policy, OptimConfig()), OptimConfig(), Team())
     rounds = []
-    if options.device == "cuda":
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
+    fresh_memory(options.device)
     for number in range(options.rounds):
         starts = task.generate(options.instances, seed=number + 2, length=(8, 20)).states
-        model, clock = Model(options.device), Clock(options.device)
-        actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
+        clock = Clock(options.device)
+        actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=clock.pass_of_model)
         play = partial(played, policy, config, actor, engine, starts, number)
         policy.vision.forget()
         begin = time.perf_counter()
-        with model.drawing_apart(policy):
+        with clock.drawing_apart(policy):
             batch = clock.run("rollout", play)
-            moves = clock.run("update", lambda b=batch, m=model: update(policy, task, b, config, engine, m, reference))
-        wall = time.perf_counter() - begin
-        rounds.append(
-            {
-                "decisions": len(batch),
-                "rollout_s": clock.median("rollout"),
-                "update_s": clock.median("update"),
-                "moves": moves,
-                "outside_model": 1 - model.seconds / wall,
-            }
-        )
-    last = sorted(rounds[1:] or rounds, key=lambda r: r["rollout_s"] + r["update_s"])[len(rounds[1:] or rounds) // 2]
-    memory = torch.cuda.max_memory_allocated() / 2**30 if options.device == "cuda" else 0.0
-    rates = {
-        "decisions_per_s": last["decisions"] / last["rollout_s"],
-        "updates_per_s": last["moves"] / last["update_s"],
+            moves = clock.run("update", lambda b=batch, c=clock: update(policy, task, b, config, engine, c, reference))
+        outside = 1 - clock.in_model / (time.perf_counter() - begin)
+        rounds.append((clock.median("rollout"), clock.median("update"), len(batch), moves, outside))
+    rounds = sorted(rounds[1:] or rounds, key=lambda each: each[0] + each[1])
+    rollout_s, update_s, decisions, moves, outside = rounds[len(rounds) // 2]
+    return {
+        "decisions": decisions,
+        "rollout_s": rollout_s,
+        "update_s": update_s,
+        "moves": moves,
+        "outside_model": outside,
+        "decisions_per_s": decisions / rollout_s,
+        "updates_per_s": moves / update_s,
+        "peak_gib": peak_gib(options.device),
+        **(ratio_noise(policy, task, batch, config) if changes is not EXACT else {}),
     }
-    noise = ratio_noise(policy, task, batch, config) if changes is not EXACT else {}
-    return {**last, **rates, "peak_gib": memory, **noise}
 
 
 def main() -> None:
@@ -172,10 +164,9 @@ def main() -> None:
     policy = build(options.preset, options.device)
     policy.train_only(task, depth_head=True)
     policy.eval().backbone.recompute = True  # as in the paper's recipes
-    figures: dict[str, Any] = {"preset": options.preset, "rows": {}}
-    reference = ReferencePolicy(policy)
+    figures, reference = Figures("grpo", options), ReferencePolicy(policy)
     for name in options.runs:
-        row = figures["rows"][name] = measure(policy, reference, name, options)
+        row = measure(policy, reference, name, options)
         print(
             f"{name}: {row['decisions_per_s']:,.1f} decisions/s, {row['updates_per_s']:.2f} updates/s of "
             f"{options.batch} states, {100 * row['outside_model']:.1f} % of a step outside the model, "
@@ -189,8 +180,7 @@ def main() -> None:
                 f"{100 * row['learned_clipped']:.2f} % by those that learn",
                 flush=True,
             )
-        if options.out:  # after every run: the time may be over before the last
-            write(figures, options.out, "grpo", options.device)
+        figures.add(name, row)
 
 
 if __name__ == "__main__":

@@ -16,18 +16,19 @@ from typing import Any
 from bench.pages import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "bench" / "results"
+RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "benchmarks-train.md"
 NONE = "**not measured**"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity: which part of a visit measures it, how it is read from its figures, and under which name
-    ``planned.json`` has what ``recommit estimate`` says of it."""
+    """One quantity: which part of a visit measures it, how its figures are said, of which row of that part if it has
+    any, and under which name ``planned.json`` has what ``recommit estimate`` says of it."""
 
     what: str
     part: str
-    read: Callable[[dict[str, Any]], str]
+    say: Callable[[dict[str, Any]], str]
+    row: str = ""
     planned: str = ""
 
 
@@ -54,11 +55,6 @@ def _noise(row: dict[str, Any]) -> str:
     return f"{sampled:.2g} ({100 * share:.2f} % clipped), then {learned:.2g}"
 
 
-def _of_row(part: str, what: str, row: str, say: Callable[[dict[str, Any]], str], planned: str = "") -> Row:
-    """A quantity that a part has in one of its rows."""
-    return Row(what, part, lambda figures: say(figures["rows"][row]), planned)
-
-
 def _played(row: dict[str, Any]) -> str:
     return f"{row['decisions_per_s']:,.1f} decisions/s, {row['looks_per_s']:,.1f} observations/s"
 
@@ -67,21 +63,21 @@ PROMPTS = ("shared text", "picture first")
 #: Puzzle and prompts.
 ASKED = [f"{puzzle}, {prompt}" for prompt in PROMPTS for puzzle in ("sliding", "sokoban")]
 RATES = (
-    *(_of_row("sft", f"{each}: warm start", each, _learned, f"sft, {each}") for each in ASKED),
-    *(_of_row("grpo", f"paper-{each}: a step", f"paper-{each}", _reinforced, f"grpo, paper-{each}") for each in ASKED),
-    _of_row("grpo", "exact values, shared text: a step on 256 states", "exact values, shared text", _reinforced),
-    _of_row(
-        "grpo",
+    *(Row(f"{each}: warm start", "sft", _learned, each, f"sft, {each}") for each in ASKED),
+    *(Row(f"paper-{each}: a step", "grpo", _reinforced, f"paper-{each}", f"grpo, paper-{each}") for each in ASKED),
+    Row("exact values, shared text: a step on 256 states", "grpo", _reinforced, "exact values, shared text"),
+    Row(
         "largest ratio from 1 at learning rate 0: old log probabilities of sampling, then of the passes that learn",
-        "paper-sokoban, shared text",
+        "grpo",
         _noise,
+        "paper-sokoban, shared text",
     ),
     Row(
         "200 steps at the paper's rates: least share of weights that move, cosine with the optimiser's",
         "precision",
         lambda f: f"{100 * f['changed']:.1f} %, {f['cosine']:.4f}, by {f['engines']} engines",
     ),
-    *(_of_row("play", f"evaluation, sokoban, {each}", each, _played, f"play, sokoban, {each}") for each in PROMPTS),
+    *(Row(f"evaluation, sokoban, {each}", "play", _played, each, f"play, sokoban, {each}") for each in PROMPTS),
 )
 
 
@@ -92,24 +88,18 @@ def visits() -> list[dict[str, Any]]:
     return list({visit["device"]: visit for visit in real}.values())[::-1]
 
 
-def planned() -> dict[str, Any]:
-    """What ``recommit estimate`` said of the same quantities at 9c467fb9."""
-    path = ROOT / "bench" / "results" / "planned.json"
-    figures: dict[str, Any] = json.loads(path.read_text())
-    return figures
-
-
 def cell(row: Row, visit: dict[str, Any]) -> str:
     """A figure, if that part of the visit has it."""
     try:
-        return row.read(visit["parts"][row.part]["figures"])
+        figures = visit["parts"][row.part]["figures"]
+        return row.say(figures["rows"][row.row] if row.row else figures)
     except (KeyError, ValueError):
         return NONE
 
 
 def rates() -> str:
-    """The table of rates."""
-    machines, plans = visits(), planned()
+    """The table of rates, beside what ``recommit estimate`` said of the same quantities at 9c467fb9."""
+    machines, plans = visits(), json.loads((RESULTS / "planned.json").read_text())
     columns = [f"{visit['device']}, {visit['date']}" for visit in machines] or ["one GPU"]
     basis = f"by plan: {plans['card'].upper()}, {plans['share']:.0%} of its best rate (assumed)"
     lines = [
@@ -118,17 +108,9 @@ def rates() -> str:
     ]
     for row in RATES:
         figures = [cell(row, visit) for visit in machines] or [NONE]
-        lines.append(
-            [row.what, plans["rows"].get(row.planned, ""), *figures, f"`bash bench/gpu/all --only {row.part}`"]
-        )
-    return _table(lines)
-
-
-def _table(lines: list[list[str]]) -> str:
+        command = f"`bash bench/gpu/all --only {row.part}`"
+        lines.append([row.what, plans["rows"].get(row.planned, ""), *figures, command])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-PAGE = ROOT / "docs" / "benchmarks-train.md"
 
 
 def main(words: list[str] | None = None) -> int:

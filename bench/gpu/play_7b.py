@@ -12,8 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import torch
-from sft_7b import PROMPTS, Clock, arguments, ask, build, puzzles, write
+from sft_7b import PROMPTS, Clock, Figures, arguments, ask, build, peak_gib, puzzles
 
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head, play
@@ -31,13 +30,12 @@ def measure(policy: Any, task: Any, options: argparse.Namespace) -> dict[str, An
     seconds = clock.stages["play"]
     best = min(range(len(rounds)), key=lambda i: seconds[i] / rounds[i][0])
     decisions, looks = rounds[best]
-    memory = torch.cuda.max_memory_allocated() / 2**30 if options.device == "cuda" else 0.0
     return {
         "decisions_per_s": decisions / seconds[best],
         "looks_per_s": looks / seconds[best],
         "looks": looks,
         "decisions": decisions,
-        "peak_gib": memory,
+        "peak_gib": peak_gib(options.device),
     }
 
 
@@ -48,19 +46,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     policy, task = build(options.preset, options.device).eval(), puzzles(options.size)["sokoban"]
-    figures: dict[str, Any] = {"preset": options.preset, "rows": {}}
+    figures = Figures("play", options)
     for prompt in PROMPTS:
         ask(policy, prompt)
         policy.vision.forget()
-        row = figures["rows"][prompt] = measure(policy, task, options)
+        row = measure(policy, task, options)
         print(
             f"{prompt}: {row['decisions_per_s']:,.1f} decisions/s, {row['looks_per_s']:,.1f} observations/s, "
             f"peak {row['peak_gib']:.1f} GiB",
             flush=True,
         )
-    figures |= figures["rows"]["shared text"]
-    if options.out:
-        write(figures, options.out, "play", options.device)
+        figures.add(prompt, row)
 
 
 if __name__ == "__main__":

@@ -100,69 +100,91 @@ def arguments(text: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+class Figures:
+    """Rows as they are found, on which machine, with what; written after each: the time may be over before the last."""
+
+    def __init__(self, what: str, options: argparse.Namespace) -> None:
+        gpu = torch.cuda.get_device_name() if options.device == "cuda" else ""
+        call = ["git", "rev-parse", "HEAD"]
+        commit = subprocess.run(call, check=False, capture_output=True, text=True).stdout.strip()
+        name = gpu or platform.processor() or "cpu"
+        self.about = {"device": name, "torch": torch.__version__, "commit": commit, "date": str(date.today())}
+        self.rows: dict[str, Any] = {}
+        self.what, self.options = what, options
+
+    def add(self, name: str, row: dict[str, Any]) -> None:
+        self.rows[name] = row
+        if out := self.options.out:
+            out.mkdir(parents=True, exist_ok=True)
+            found = {"preset": self.options.preset, "rows": self.rows, **self.about}
+            file = f"{self.about['device'].replace(' ', '-').lower()}-{self.what}-{self.about['date']}.json"
+            (out / file).write_text(json.dumps(found, indent=2) + "\n")
+
+
+def fresh_memory(device: str) -> None:
+    """The peak begins anew."""
+    if device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+
+
+def peak_gib(device: str) -> float:
+    return torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
+
+
 class Clock:
-    """Seconds of each stage, the device waited for."""
+    """Seconds of each stage, and of all that is inside the model, the device waited for."""
 
     def __init__(self, device: str) -> None:
         self.device = device
-        self.stages: dict[str, Any] = {}
+        self.stages: dict[str, list[float]] = {}
+        self.in_model = 0.0
 
-    def run(self, stage: str, work: Callable[[], Any]) -> Any:
+    @contextmanager
+    def measured(self, note: Callable[[float], None]) -> Iterator[None]:
         begin = time.perf_counter()
-        result = work()
+        yield
         if self.device == "cuda":
             torch.cuda.synchronize()
-        self.stages.setdefault(stage, []).append(time.perf_counter() - begin)
-        return result
+        note(time.perf_counter() - begin)
+
+    def run(self, stage: str, work: Callable[[], T]) -> T:
+        with self.measured(self.stages.setdefault(stage, []).append):
+            return work()
 
     def median(self, stage: str) -> float:
         return statistics.median(self.stages[stage][1:] or self.stages[stage])  # the first one warms up
 
+    def add(self, seconds: float) -> None:
+        self.in_model += seconds
 
-class Model:
-    """Seconds inside the model, the device waited for; drawing its pictures is not the model's."""
-
-    def __init__(self, device: str) -> None:
-        self.device, self.seconds = device, 0.0
+    def pass_of_model(self, work: Callable[[], T]) -> T:
+        with self.measured(self.add):
+            return work()
 
     @contextmanager
     def drawing_apart(self, policy: CommitPolicy) -> Iterator[None]:
-        """Meanwhile the time that pictures take is taken off."""
+        """Meanwhile the time that pictures take, which is not the model's, is taken off."""
         backbone: Any = policy.backbone
         draw = backbone.pixels
 
         def timed(*arguments: Any, **options: Any) -> torch.Tensor:
             begin = time.perf_counter()
             result: torch.Tensor = draw(*arguments, **options)
-            self.seconds -= time.perf_counter() - begin
+            self.add(begin - time.perf_counter())
             return result
 
         backbone.pixels = timed
         yield
         del backbone.pixels
 
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        begin = time.perf_counter()
-        yield
-        if self.device == "cuda":
-            torch.cuda.synchronize()
-        self.seconds += time.perf_counter() - begin
 
-    def run_pass(self, work: Callable[[], T]) -> T:
-        """``work``, its time counted."""
-        with self():
-            return work()
-
-
-def our_step(
-    policy: CommitPolicy, task: Any, rows: Any, engine: Engine, clock: Clock, model: Model, number: int
-) -> float:
+def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: Engine, clock: Clock, number: int) -> float:
     """One step as ``recommit train sft`` takes it, with pictures that it has not seen before."""
     policy.vision.forget()
     batch = clock.run("targets", lambda: targets.make(task, rows, TARGETS, seed=0, first=number))
     total = loss.total_weight(batch, TARGETS)
-    with model():
+    with clock.measured(clock.add):
         value = clock.run("forward", lambda: loss.sft_loss(policy, task, batch, TARGETS, total)[0])
         clock.run("backward", lambda: engine.backward(value))
         clock.run("optimiser", lambda: engine.step(0.0))
@@ -177,40 +199,27 @@ def flops_of(policy: CommitPolicy, tokens: float) -> float:
     return 4.0 * weights * tokens
 
 
-def write(figures: dict[str, Any], out: Path, what: str, device: str) -> None:
-    """What was found, on which machine, with what."""
-    name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or "cpu"
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], check=False, capture_output=True, text=True).stdout.strip()
-    about = {"device": name, "torch": torch.__version__, "commit": commit, "date": str(date.today())}
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{name.replace(' ', '-').lower()}-{what}-{date.today()}.json"
-    path.write_text(json.dumps(figures | about, indent=2) + "\n")
-
-
 def measure(
     policy: CommitPolicy, task: Any, rows: Any, engine: Engine, options: argparse.Namespace
 ) -> dict[str, Any] | None:
     """Steps of one size; None if they do not fit."""
-    clock, model, outside = Clock(options.device), Model(options.device), []
-    if options.device == "cuda":
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
+    clock, outside = Clock(options.device), []
+    fresh_memory(options.device)
     try:
-        with model.drawing_apart(policy):
+        with clock.drawing_apart(policy):
             for number in range(options.steps):
-                before = model.seconds
-                clock.run("step", lambda n=number: our_step(policy, task, rows, engine, clock, model, n))
-                outside.append(1 - (model.seconds - before) / clock.stages["step"][-1])
+                before = clock.in_model
+                clock.run("step", lambda n=number: our_step(policy, task, rows, engine, clock, n))
+                outside.append(1 - (clock.in_model - before) / clock.stages["step"][-1])
     except torch.cuda.OutOfMemoryError:
         engine.optimizer.zero_grad(set_to_none=True)
         return None
     rate, (shared, own) = len(rows) / clock.median("step"), tokens_of(policy, task)
-    memory = torch.cuda.max_memory_allocated() / 2**30 if options.device == "cuda" else 0.0
     return {
         "states_per_s": rate,
         "share_of_peak": rate * flops_of(policy, own + shared / len(rows)) / PEAK,
         "outside_model": statistics.median(outside[1:] or outside),
-        "peak_gib": memory,
+        "peak_gib": peak_gib(options.device),
         "seconds": {name: round(clock.median(name), 5) for name in clock.stages},
     }
 
@@ -243,7 +252,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=5)
     options = parser.parse_args()
     policy = build(options.preset, options.device).eval()  # without dropout
-    figures: dict[str, Any] = {"preset": options.preset, "rows": {}}
+    figures = Figures("sft", options)
     for prompt in PROMPTS:
         ask(policy, prompt)
         for name, task in puzzles(options.size).items():
@@ -252,10 +261,8 @@ def main() -> None:
             rows = label(task, task.generate(max(options.batch), seed=1, length=(8, 20)).states, ties="random")
             shared, own = tokens_of(policy, task)
             print(f"{name}, {prompt}: {own} tokens of a state, {shared} of all", flush=True)
-            tokens = {"tokens_of_state": own, "tokens_of_all": shared}
-            figures["rows"][f"{name}, {prompt}"] = {**tokens, **by_batch(policy, task, rows, engine, options)}
-            if options.out:  # after every row: the time may be over before the last
-                write(figures, options.out, "sft", options.device)
+            row = {"tokens_of_state": own, "tokens_of_all": shared, **by_batch(policy, task, rows, engine, options)}
+            figures.add(f"{name}, {prompt}", row)
 
 
 if __name__ == "__main__":

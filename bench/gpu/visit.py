@@ -21,9 +21,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -53,8 +55,7 @@ class Part:
 def written(folder: Path) -> dict[str, Any]:
     """The figures of a script that wrote one JSON file."""
     (path,) = folder.glob("*.json")
-    figures: dict[str, Any] = json.loads(path.read_text())
-    return figures
+    return dict(json.loads(path.read_text()))
 
 
 def tested(folder: Path) -> dict[str, Any]:
@@ -64,36 +65,22 @@ def tested(folder: Path) -> dict[str, Any]:
     return {"passed": every - skipped - sum(failed), "skipped": skipped, "failed": sum(failed)}
 
 
-def script(name: str, *options: str) -> list[str]:
-    """A file beside this one."""
-    return [sys.executable, str(HERE / name), *options, "--out", "OUT"]
+def timed(name: str, limit: float, small: str = "") -> Part:
+    """A script beside this file, and what makes it small."""
+    command = [sys.executable, str(HERE / f"{name}.py"), "--out", "OUT"]
+    return Part(name.removesuffix("_7b"), limit, command, [*command, *SMALL, *small.split()], written)
 
 
-CHECKS = [
-    sys.executable,
-    "-m",
-    "pytest",
-    "-q",
-    "-m",
-    "gpu",
-    "-o",
-    "filterwarnings=default",
-    "--junit-xml=OUT/tests.xml",
-]
+CHECKS = [sys.executable, "-m", "pytest", "-q", "-m", "gpu"]
+CHECKS += ["-o", "filterwarnings=default", "--junit-xml=OUT/tests.xml"]
 PRECISION = [sys.executable, str(HERE.parent / "training" / "precision.py"), "--out", "OUT", "--steps"]
 PARTS = (
-    Part("attention", 30, script("attention.py"), script("attention.py", *SMALL), written),
-    Part("sft", 120, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
-    Part(
-        "grpo",
-        130,
-        script("grpo_7b.py"),
-        script("grpo_7b.py", *SMALL, "--instances", "2", "--rounds", "1", "--batch", "2"),
-        written,
-    ),
+    timed("attention", 30),
+    timed("sft_7b", 120, "--batch 2 --steps 1"),
+    timed("grpo_7b", 130, "--instances 2 --rounds 1 --batch 2"),
     Part("checks", 120, [*CHECKS, "tests/gpu", "tests/unit/policy"], [*CHECKS, "tests/gpu/test_waits.py"], tested),
     Part("precision", 40, [*PRECISION, "200", "--device", "cuda"], [*PRECISION, "5"], written),
-    Part("play", 40, script("play_7b.py"), script("play_7b.py", *SMALL, "--starts", "8", "--rounds", "1"), written),
+    timed("play_7b", 40, "--starts 8 --rounds 1"),
 )
 
 
@@ -129,24 +116,17 @@ class Visit:
 
     def _run(self, name: str, command: list[str], limit: float, log: Path) -> str:
         """Why it failed; nothing if it did not."""
-        began = last_line = time.monotonic()
+        began = time.monotonic()
         with log.open("wb") as file:
             process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
             try:
-                while True:
-                    try:
-                        status = process.wait(timeout=1.0)
+                while (spent := time.monotonic() - began) <= limit:
+                    with suppress(subprocess.TimeoutExpired):
+                        status = process.wait(timeout=min(PAUSE, limit - spent))
                         return f"exit status {status}: {_last(log)}" if status else ""
-                    except subprocess.TimeoutExpired:
-                        now = time.monotonic()
-                    if now - began > limit:
-                        return f"not done after {limit:.0f} s: {_last(log)}"
-                    if now - last_line > PAUSE:
-                        last_line = now
-                        _say(
-                            f"   {name}: {now - began:.0f}/{limit:.0f} s, "
-                            f"{now - self.begin:.0f}/{self.seconds:.0f} s in all"
-                        )
+                    in_all = f"{time.monotonic() - self.begin:.0f}/{self.seconds:.0f} s in all"
+                    print(f"   {name}: {time.monotonic() - began:.0f}/{limit:.0f} s, {in_all}", flush=True)
+                return f"not done after {limit:.0f} s: {_last(log)}"
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
@@ -158,20 +138,12 @@ def _last(log: Path) -> str:
     return " | ".join(lines[-3:])[-600:]
 
 
-def _say(text: str) -> None:
-    print(text, flush=True)
-
-
 def machine(device: str) -> dict[str, Any]:
     """Which machine, with what."""
     import torch
 
-    packages = {}
-    for name in ("torch", "transformers", "peft", "deepspeed", "numpy"):
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            packages[name] = ""
+    packages = dict.fromkeys(("torch", "transformers", "peft", "deepspeed", "numpy"), "")
+    packages |= {name: version(name) for name in packages if find_spec(name)}
     gpu = torch.cuda.get_device_name() if device == "cuda" else ""
     return {
         "device": gpu or f"{platform.machine()} CPU",
@@ -229,12 +201,12 @@ def main(words: list[str] | None = None) -> int:
     for part in PARTS:
         if options.only and part.name not in options.only:
             continue
-        _say(f"== {part.name}: at most {min(part.limit, max(visit.remaining(), 0)):.0f} s")
+        print(f"== {part.name}: at most {min(part.limit, max(visit.remaining(), 0)):.0f} s", flush=True)
         visit.take(part, logs / f"{part.name}.log")
         path = save(visit, options.out)  # after every part, since the machine may be gone before the last
     if not options.dry_run:
         subprocess.run([sys.executable, str(HERE / "page.py")], cwd=ROOT, check=False)
-    _say(f"\n{summary(visit.parts)}\nwritten: {path}")
+    print(f"\n{summary(visit.parts)}\nwritten: {path}", flush=True)
     return int(any(outcome["status"] != "ok" for outcome in visit.parts.values()))
 
 

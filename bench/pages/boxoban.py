@@ -22,8 +22,8 @@ import recommit
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.policy.checkpoint import local_folder
-from recommit.results.intervals import wilson
-from recommit.results.table import Grid
+from recommit.results.intervals import share
+from recommit.results.table import Grid, number, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,8 @@ PUBLISHED = {
     "DRC(3,3), 2,000 M frames": (99.3, 76.6, 42.8),
     "ResNet, 2,000 M frames": (97.9, 59.4, 26.2),
 }
-HEAD = ("policy", "depth", "set", "levels", "solved", "low", "high", "observations", "actions")
+#: What an episode remembers: which actions were taken in a state, by its bytes.
+Memory = dict[bytes, "NDArray[np.bool_]"]
 
 
 def spec_of(name: str, many: int) -> DataSpec:
@@ -54,7 +55,7 @@ def play(
     """Which levels are solved, and observations and actions of each. ``depth``: None for the policy's own."""
     now, solved = starts.copy(), task.is_solved(starts)
     looks, moves = np.zeros(len(now), np.int64), np.zeros(len(now), np.int64)
-    taken: list[dict[bytes, NDArray[np.bool_]]] = [{} for _ in now]
+    taken: list[Memory] = [{} for _ in now]
     while len(who := np.flatnonzero(~solved & (moves < ACTIONS))):
         states = np.ascontiguousarray(now[who])
         depths, plans = policy.act(task, states, depth=depth)
@@ -68,17 +69,13 @@ def play(
 
 
 def untried(
-    policy: recommit.CommitPolicy,
-    task: recommit.Puzzle,
-    states: NDArray[np.uint8],
-    taken: list[dict[bytes, NDArray[np.bool_]]],
+    policy: recommit.CommitPolicy, task: recommit.Puzzle, states: NDArray[np.uint8], taken: list[Memory]
 ) -> NDArray[np.int64]:
     """The best action that an episode has not taken in this state, while there is one; ``taken`` remembers it."""
     pieces = np.array_split(states, -(-len(states) // 256))
     probs = np.concatenate([policy.plan(task, piece, (1,)).probs[:, 0, 0] for piece in pieces])
-    before = [
-        memory.setdefault(state.tobytes(), np.zeros(4, bool)) for memory, state in zip(taken, states, strict=True)
-    ]
+    keys = (state.tobytes() for state in states)
+    before = [memory.setdefault(key, np.zeros(4, bool)) for memory, key in zip(taken, keys, strict=True)]
     for each in before:
         each &= not each.all()
     actions = np.where(before, -1.0, probs).argmax(-1)
@@ -101,10 +98,9 @@ def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any
         for agent, depth, views, memory in agents:
             policy.replace_augmentations(views)
             solved, looks, moves = play(policy, task, starts, depth, memory)
-            low, high = wilson(float(solved.mean()), len(solved))
-            cells = (agent, depth or "its own", SETS[which], len(solved), 100 * solved.mean(), 100 * low, 100 * high)
-            said = (*cells, looks.mean(), moves.mean())
-            result.append(dict(zip(HEAD, [f"{v:.1f}" if isinstance(v, float) else v for v in said], strict=True)))
+            row = {"policy": agent, "depth": depth or "its own", "set": SETS[which], "levels": len(solved)}
+            row["solved"] = spread(share(solved), 1, 100.0)
+            result.append(row | {"observations": number(looks.mean()), "actions": number(moves.mean())})
             print(json.dumps(result[-1]), flush=True)
     return result
 
@@ -114,11 +110,11 @@ def table(every: list[dict[str, Any]]) -> Grid:
     lines: dict[tuple[str, Any], dict[str, Any]] = {}
     for row in every:
         line = lines.setdefault((row["policy"], row["depth"]), {})
-        line[row["set"]] = f"{row['solved']} ({row['low']} .. {row['high']})"
+        line[row["set"]] = row["solved"]
         if row["set"] == SETS["unfiltered"]:
             line |= {name: row[name] for name in ("observations", "actions")}
-    for name, shares in PUBLISHED.items():
-        lines[name, 1] = dict(zip(SETS.values(), shares, strict=True))
+    for name, solved in PUBLISHED.items():
+        lines[name, 1] = dict(zip(SETS.values(), solved, strict=True))
     first, *others = SETS.values()
     names = (first, "observations", "actions", *others)
     head = ["policy", "depth", *(f"{name}, %" if name in SETS.values() else name for name in names)]

@@ -23,16 +23,11 @@ from recommit.storage.terminal_text import cell
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, RECORDS = DOCS / "leaderboard.md", DOCS / "assets/leaderboard"
 #: Functions of ``bench/pages/agents.py`` that are scored on a split -> what the table calls them.
+OPTIMAL = {"optimal": "optimal plans (exact)"}
 OURS = {
-    "sliding-3x3": {
-        "optimal": "optimal plans (exact)",
-        **{f"sliding_fixed_{h}": f"sliding-3x3's plans, fixed depth {h}" for h in (4, 7, 8)},
-    },
-    "sliding-4x4": {"optimal": "optimal plans (exact)"},
-    "sokoban-7x7": {
-        "optimal": "optimal plans (exact)",
-        **{f"sokoban_fixed_{h}": f"sokoban-7x7's plans, fixed depth {h}" for h in (6, 8)},
-    },
+    "sliding-3x3": OPTIMAL | {f"sliding_fixed_{h}": f"sliding-3x3's plans, fixed depth {h}" for h in (4, 7, 8)},
+    "sliding-4x4": OPTIMAL,
+    "sokoban-7x7": OPTIMAL | {f"sokoban_fixed_{h}": f"sokoban-7x7's plans, fixed depth {h}" for h in (6, 8)},
 }
 
 
@@ -59,21 +54,16 @@ def table() -> str:
         "|---|---:|---|---:|---:|---:|---:|---|",
     ]
     every = [(path, verify(path)) for path in sorted(RECORDS.glob("*.json"))]
+    rows = [(row, record, path) for path, record in every for row in record["rows"]]
     for split in leaderboard_splits.names():
         for budget in leaderboard_splits.read(split).budgets:
-            own = [(_row(record, budget), path, record["name"]) for path, record in every if record["split"] == split]
-            own.sort(key=lambda each: -each[0]["value"])
-            lines += [_line(split, *each) for each in own]
+            own = [each for each in rows if (each[1]["split"], each[0]["decisions"]) == (split, budget)]
+            lines += [_line(*each) for each in sorted(own, key=lambda each: -each[0]["value"])]
     return "\n".join(lines)
 
 
-def _row(record: dict[str, Any], budget: int) -> dict[str, Any]:
-    found: dict[str, Any] = next(row for row in record["rows"] if row["decisions"] == budget)
-    return found
-
-
-def _line(split: str, row: dict[str, Any], path: Path, name: str) -> str:
-    cells = [f"`{split}`", str(row["decisions"]), cell(name), figure(row, "solve_rate", 1, 100.0)]
+def _line(row: dict[str, Any], record: dict[str, Any], path: Path) -> str:
+    cells = [f"`{record['split']}`", str(row["decisions"]), cell(record["name"]), figure(row, "solve_rate", 1, 100.0)]
     cells += [number(row["actions_per_episode"]), number(row["decisions_per_episode"]), figure(row, "value", 1, 100.0)]
     return f"| {' | '.join(cells)} | [JSON](assets/leaderboard/{quote(path.name)}) |"
 

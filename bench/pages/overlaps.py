@@ -38,14 +38,10 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 HEAD = (
-    "presets",
-    "puzzle",
-    "training instances",
-    "splits never share",
-    "test starts on training paths",
-    "states of test paths on training paths",
+    "presets | puzzle | training instances | splits never share | test starts on training paths | "
+    "states of test paths on training paths"
 )
-OF_GRAPHS = ("puzzle", "learned by", "regions", "states", "test starts among them", "decisions of test play among them")
+OF_GRAPHS = "puzzle | learned by | regions | states | test starts among them | decisions of test play among them"
 
 
 def users() -> dict[DataSpec, list[str]]:
@@ -90,10 +86,8 @@ def of_graphs(run: str) -> Iterator[list[str]]:
     rollout.explore(actor, config, reach, rollout.starts(instances, config, 0, config.optim.steps - 1))
     starts = np.ascontiguousarray(held_out.starts(spec, "train", 4096, (8, 20)).states)
     head = HeadProblem.of(build(policy, task, starts), depths, list(task.budgets(task.shape).values())).within_reach()
-    for name, learned in (
-        ("reinforcement", reach.states[reach.planned]),
-        ("conditioned head", head.graph.states[head.rows]),
-    ):
+    learners = {"reinforcement": reach.states[reach.planned], "conditioned head": head.graph.states[head.rows]}
+    for name, learned in learners.items():
         for kept, states in (("all", learned), ("of training", learned[assignment.learnable(spec, learned)])):
             names = assignment.keys(spec.task, states)
             among = (np.isin(assignment.keys(spec.task, each), names) for each in (tests, np.concatenate(decisions)))

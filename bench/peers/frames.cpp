@@ -1,5 +1,5 @@
-// A ceiling: how many pictures of 224x224 pixels per second this machine copies together in a crude loop. pictures.py
-// builds and runs it; by hand:
+// A ceiling: how many pictures of 224x224 pixels per second this machine copies together in a crude loop.
+// bench/quick/test_drawing.py builds and runs it; by hand:
 //   c++ -O3 -march=native -std=c++20 -o frames bench/peers/frames.cpp
 //   ./frames full|dirty  ->  pictures per second of CPU time, the median of five rounds
 //

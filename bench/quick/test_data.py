@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="data sets need the data extra")
 from bench.answers import group
-from bench.plain import BOARDS, FARTHEST, breadth_first
+from bench.plain import yardstick
 from tests.reference.labels import Judge
 
 import recommit.data
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bench.conftest import Timed
 
-pytestmark = group("data")
+pytestmark, test_plain_python = group("data"), yardstick
 PLAN = DataSpec("sokoban", (8, 8), (Difficulty((8, 32), 2),), count=512)
 BATCH = 256
 
@@ -28,10 +28,6 @@ BATCH = 256
 @pytest.fixture(scope="module")
 def content() -> Any:
     return labels.shard_rows(PLAN, "train", 0, sampling.starts(PLAN, "train", 0))
-
-
-def test_plain_python(timed: Timed) -> None:
-    assert timed(breadth_first, BOARDS, yardstick=True) == (BOARDS, FARTHEST)
 
 
 def test_labels(timed: Timed, content: Any) -> None:

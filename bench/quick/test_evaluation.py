@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch", reason="evaluation needs the policy extra")
 
 from bench.answers import group
-from bench.plain import BOARDS, FARTHEST, breadth_first
+from bench.plain import yardstick
 
 from recommit.evaluate import metrics, summaries
 from recommit.evaluate import text as tables
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bench.conftest import Timed
     from numpy.typing import NDArray
 
-pytestmark = group("evaluation")
+pytestmark, test_plain_python = group("evaluation"), yardstick
 BUDGETS = {"loose": 15, "tight": 10}
 #: Instances, and agents that play each of them.
 QUICK, WHOLE = (2048, 4), (16384, 31)
@@ -40,7 +40,7 @@ class Played:
 
 
 def made_up(rng: np.random.Generator, length: NDArray[np.int32], lean: float) -> DecisionRows:
-    """GrpoBatch of one agent, in the order of ``play.on_graph``: turn by turn, to the goal or the end of the budget."""
+    """Decisions of one agent, in the order of ``play.on_graph``: turn by turn, to the goal or the end of the budget."""
     before, alive, parts = length.copy(), np.ones(len(length), bool), []
     for turn in range(max(BUDGETS.values())):
         who = np.flatnonzero(alive).astype(np.int32)
@@ -89,10 +89,6 @@ def recounted(rows: DecisionRows, length: NDArray[np.int32], k: int) -> dict[str
         "actions_per_episode": actions.mean(),
         "progress_per_action": (progress / np.maximum(actions, 1)).mean(),
     }
-
-
-def test_plain_python(timed: Timed) -> None:
-    assert timed(breadth_first, BOARDS, yardstick=True) == (BOARDS, FARTHEST)
 
 
 @pytest.mark.parametrize("size", [QUICK, pytest.param(WHOLE, marks=pytest.mark.nightly)], ids=["quick", "whole"])

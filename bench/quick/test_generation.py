@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from bench.answers import group
-from bench.plain import BOARDS, FARTHEST, breadth_first
+from bench.plain import yardstick
 
 import recommit
 
 if TYPE_CHECKING:
     from bench.conftest import Timed
 
-pytestmark = group("generation")
+pytestmark, test_plain_python = group("generation"), yardstick
 #: Puzzle, shortest and longest plan, how many.
 WANTED = {
     "sliding-4x4": (recommit.Sliding(4), (16, 30), 500),
@@ -22,10 +22,6 @@ WANTED = {
     "sokoban-10x10-4": (recommit.Sokoban(10, 4), (8, 32), 40),
     "ice": (recommit.Ice(), recommit.Ice.usual.length, 300),
 }
-
-
-def test_plain_python(timed: Timed) -> None:
-    assert timed(breadth_first, BOARDS, yardstick=True) == (BOARDS, FARTHEST)
 
 
 @pytest.mark.parametrize("name", WANTED)

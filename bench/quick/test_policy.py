@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bench.conftest import Timed
 
-observation, episodes = group("look"), group("rollout")
+look, episodes = group("look"), group("rollout")
 TASK = recommit.Sliding(3)
 SIDE, BUDGET = 256, 4
 
@@ -44,30 +44,21 @@ def states() -> np.ndarray:
     return TASK.generate(128, seed=2, length=(8, 20)).states
 
 
-def product(timed: Timed) -> None:
+@pytest.mark.parametrize("_beside", [pytest.param("a look", marks=look), pytest.param("episodes", marks=episodes)])
+def test_product_of_matrices(timed: Timed, _beside: str) -> None:
     """What a processor does in the time of a small product of matrices."""
     one = torch.eye(SIDE)
     both = timed(lambda: (one @ one).numpy(), 1, yardstick=True)
     assert np.array_equal(both, np.eye(SIDE))
 
 
-@observation
-def test_product_of_matrices(timed: Timed) -> None:
-    product(timed)
-
-
-@observation
+@look
 def test_decisions(timed: Timed, policy: Any, states: np.ndarray) -> None:
     actions, depths = timed(lambda: policy.act(TASK, states)[::-1], len(states))
     with torch.no_grad():
         each = [policy.act(TASK, states[i : i + 1]) for i in range(8)]
     assert depths[:8].tolist() == [int(depth[0]) for depth, _ in each]
     assert actions[:8].tolist() == [action[0].tolist() for _, action in each]
-
-
-@episodes
-def test_product_beside_episodes(timed: Timed) -> None:
-    product(timed)
 
 
 @episodes

@@ -68,11 +68,8 @@ def test_values_of_a_rule(timed: Timed, graph: CommitmentGraph, depths: np.ndarr
 
 def test_causes_of_regret(timed: Timed, graph: CommitmentGraph, depths: np.ndarray) -> None:
     """Causes of every commitment of 8,192 episodes."""
-    best, starts, columns = (
-        OptimalValues.of(graph, BUDGET, PRICES),
-        np.arange(8192),
-        np.searchsorted(graph.depths, depths),
-    )
+    best, starts = OptimalValues.of(graph, BUDGET, PRICES), np.arange(8192)
+    columns = np.searchsorted(graph.depths, depths)
     total = timed(lambda: attribute(best, starts, by_state(columns)).total(), len(starts))
     value = policy_values(graph, BUDGET, columns, PRICES)[-1]
     assert np.allclose(total, best.value[-1, starts] - value[starts], atol=1e-12)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from bench.answers import group
+from bench.answers import copied, group
 from tests.reference import horizon as slow
 
 from recommit import horizon
@@ -55,26 +55,15 @@ def plans() -> Plans:
 
 
 def expected(plans: Any, rule: horizon.Rule, twin: Callable[..., Any]) -> list[int]:
-    part = Plans(
-        plans.actions[:CHECKED],
-        plans.probabilities[:CHECKED],
-        plans.samples[:CHECKED],
-        horizon.Tail(plans.previous.actions[:CHECKED], plans.previous.remaining[:CHECKED]),
-        entropies=plans.entropies[:CHECKED],
-        events=plans.events[:CHECKED],
-    )
+    first = lambda name: getattr(plans, name)[:CHECKED]
+    tail = horizon.Tail(plans.previous.actions[:CHECKED], plans.previous.remaining[:CHECKED])
+    actions, probabilities, samples = map(first, ("actions", "probabilities", "samples"))
+    part = Plans(actions, probabilities, samples, tail, entropies=first("entropies"), events=first("events"))
     return [slow.rounded(twin(row, rule), rule.depths, HORIZON) for row in slow.rows(part)]
 
 
 def test_copy_of_probabilities(timed: Timed, plans: Plans) -> None:
-    source: Any = plans.probabilities
-    target = np.zeros_like(source)
-
-    def copy() -> np.ndarray:
-        np.copyto(target, source)
-        return target
-
-    assert np.array_equal(timed(copy, COUNT, yardstick=True), source)
+    copied(timed, plans.probabilities)
 
 
 def test_checks_of_plans(timed: Timed, plans: Plans) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from bench.answers import group
-from bench.simulation.envs import SLOTS, Ceiling, Player
+from bench.simulation.envs import SLOTS, Player, ceiling
 from tests.reference.simulate import SokobanTwin
 
 import recommit
@@ -87,14 +87,6 @@ def play(timed: Timed, player: Player) -> None:
     player.check(timed(lambda: [player.play() for _ in range(STEPS)][-1], SLOTS * STEPS))
 
 
-@pytest.fixture(scope="module")
-def ceiling(scratch: Path) -> Ceiling:
-    return Ceiling(scratch)
-
-
 @pytest.mark.parametrize("game", ["sokoban", "sliding"])
-def test_loop_without_anything_around_it(foreign: Foreign, request: pytest.FixtureRequest, game: str) -> None:
-    ceiling = request.getfixturevalue("ceiling")  # compiled only where it is run
-    if ceiling.program is None:
-        pytest.skip("bench/peers/steps.cpp needs a C++ compiler")
-    assert foreign(lambda: 1e6 * ceiling.rate(game)) > 0
+def test_loop_without_anything_around_it(foreign: Foreign, scratch: Path, game: str) -> None:
+    assert foreign(lambda: ceiling(scratch, "steps", game, str(SLOTS)), unit=1e6) > 0

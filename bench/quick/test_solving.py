@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from bench.answers import group
-from bench.plain import BOARDS, FARTHEST, breadth_first
+from bench.plain import yardstick
 from tests.reference import sliding, sokoban
 
 import recommit
@@ -17,13 +17,9 @@ import recommit
 if TYPE_CHECKING:
     from bench.conftest import Timed
 
-pytestmark = group("solving")
+pytestmark, test_plain_python = group("solving"), yardstick
 BENCH = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("RECOMMIT_SHARED", BENCH.parents[1] / "shared"))
-
-
-def test_plain_python(timed: Timed) -> None:
-    assert timed(breadth_first, BOARDS, yardstick=True) == (BOARDS, FARTHEST)
 
 
 def test_distances_of_3x3_boards(timed: Timed) -> None:

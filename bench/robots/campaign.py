@@ -83,10 +83,8 @@ class Job:
     def policy(self) -> policies.Policy:
         """Trained once."""
         path, plan = self.out / self.task / str(self.seed) / "policy.npz", self.settings
-        piece(
-            path,
-            lambda: policies.train(self.task, self.seed, plan.demonstrations, plan.steps, plan.ticks).bytes(),
-        )
+        many = (plan.demonstrations, plan.steps, plan.ticks)
+        piece(path, lambda: policies.train(self.task, self.seed, *many).bytes())
         return policies.Policy.read(path)
 
     def run(self) -> float:
@@ -104,9 +102,9 @@ def piece(path: Path, make: Callable[[], bytes]) -> None:
         files.replace(files.Files(), path, make())
 
 
-def text(value: Any) -> bytes:
+def text(value: Any, indent: int | None = None) -> bytes:
     """JSON."""
-    return (json.dumps(value) + "\n").encode()
+    return (json.dumps(value, indent=indent) + "\n").encode()
 
 
 @dataclass
@@ -122,7 +120,7 @@ class Bench:
 
     def run(self) -> None:
         """From the choices to the oracle."""
-        chosen = self.choices()
+        chosen = self.kept("validation", self.choices)
         base = int(chosen["constant"])
         for number in range(self.plan.rounds):
             self.branches(number, base)
@@ -140,11 +138,16 @@ class Bench:
         """Success, queries, actions and ticks of every episode."""
         return rules.play(self.arm, self.policy, rule, numbers).tolist()
 
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """A piece in JSON, made unless it is there."""
+        piece(path := self.folder / f"{name}.json", lambda: text(make()))
+        return json.loads(path.read_text())
+
     def test(self, rows: dict[str, Any]) -> None:
         """Test episodes of each row."""
         numbers = self.numbers("test", self.plan.test)
         for row, rule in rows.items():
-            piece(self.folder / f"test-{row}.json", lambda rule=rule: text({"episodes": self.play(rule, numbers)}))
+            self.kept(f"test-{row}", lambda rule=rule: {"episodes": self.play(rule, numbers)})
 
     def validate(self, rule: Any) -> float:
         """The mean utility on validation episodes."""
@@ -153,11 +156,6 @@ class Bench:
 
     def choices(self) -> dict[str, Any]:
         """The best constant, and of every rule the candidate that does best on validation episodes."""
-        path = self.folder / "validation.json"
-        piece(path, lambda: text(self._choices()))
-        return json.loads(path.read_text())
-
-    def _choices(self) -> dict[str, Any]:
         plans = []
         for number in self.numbers("validation", 4):
             self.arm.reset(number)
@@ -171,7 +169,7 @@ class Bench:
             "constant": max(constants, key=constants.__getitem__),
             "constants": constants,
             "values": values,
-            "candidates": {name: [kept(rule) for rule in each] for name, each in candidates.items()},
+            "candidates": {name: [plain(rule) for rule in each] for name, each in candidates.items()},
         }
 
     def rows(self, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -222,22 +220,18 @@ class Bench:
         """Learned from all rounds so far, and how sure it has to be, on validation episodes."""
 
         def make() -> bytes:
-            parts = []
-            for path in sorted(self.folder.glob("branches-*.npz")):
-                if int(path.stem.split("-")[1]) <= number:
-                    parts.append(policies.loaded(path))
+            paths = sorted(self.folder.glob("branches-*.npz"))
+            parts = [policies.loaded(path) for path in paths if int(path.stem.split("-")[1]) <= number]
             data = {name: np.concatenate([part[name] for part in parts]) for name in ("rows", "success", "queries")}
             return heads.learn(**data, base=base, seed=number, steps=self.plan.head_steps).bytes()
 
-        path = self.folder / f"head-{number}.npz"
-        piece(path, make)
-        learned = heads.Head.read(path)
-
-        def choose() -> bytes:
+        def choose() -> dict[str, Any]:
+            learned = heads.Head.read(path)
             values = [self.validate(heads.HeadRule(self.arm, self.policy, learned, each)) for each in heads.DOUBTS]
-            return text({"values": values, "doubt": str(heads.DOUBTS[int(np.argmax(values))])})
+            return {"values": values, "doubt": str(heads.DOUBTS[int(np.argmax(values))])}
 
-        piece(self.folder / f"head-{number}.json", choose)
+        piece(path := self.folder / f"head-{number}.npz", make)
+        self.kept(f"head-{number}", choose)
 
     def head_rule(self, number: int) -> heads.HeadRule:
         """At work on this arm."""
@@ -266,10 +260,8 @@ class Bench:
         for name, futures in kinds.items():
             for begin in range(0, self.plan.oracle, PIECE):
                 numbers = self.numbers("test", self.plan.oracle)[begin : begin + PIECE]
-                piece(
-                    self.folder / f"{name}-{begin // PIECE}.json",
-                    lambda numbers=numbers, futures=futures: text({"episodes": self.best(numbers, base, futures)}),
-                )
+                best = lambda numbers=numbers, futures=futures: {"episodes": self.best(numbers, base, futures)}
+                self.kept(f"{name}-{begin // PIECE}", best)
 
     def best(self, numbers: Any, base: int, futures: tuple[int, ...]) -> list[list[int]]:
         """Episodes of the oracle."""
@@ -284,7 +276,7 @@ class Bench:
         return result
 
 
-def kept(rule: horizon.Rule) -> dict[str, Any]:
+def plain(rule: horizon.Rule) -> dict[str, Any]:
     """A rule as plain values."""
     return {"rule": type(rule).__name__, **asdict(rule)}
 
@@ -309,13 +301,7 @@ def jobs(out: Path, settings: Settings) -> list[list[Job]]:
 
 #: What a piece may come out otherwise with.
 VERSIONS = ("gymnasium", "metaworld", "mujoco", "numpy", "scipy", "torch")
-CODE = (
-    "bench/robots",
-    "recommit/adapters/metaworld.py",
-    "recommit/envs",
-    "recommit/horizon",
-    "recommit/rng.py",
-)
+CODE = ("bench/robots", "recommit/adapters/metaworld.py", "recommit/envs", "recommit/horizon", "recommit/rng.py")
 
 
 def keep_code(out: Path) -> None:
@@ -327,41 +313,39 @@ def keep_code(out: Path) -> None:
             if path.name not in ("page.py", "records.py"):
                 digest.update(path.read_bytes())
     wanted = {"code": digest.hexdigest(), "versions": {name: metadata.version(name) for name in VERSIONS}}
-    piece(path := out / "code.json", lambda: (json.dumps(wanted, indent=2) + "\n").encode())
-    if json.loads(path.read_text()) != wanted:
+    keep(out / "code.json", wanted, "remove the file if what changed changes no piece")
+
+
+def keep(path: Path, wanted: Any, hint: str) -> None:
+    """What a folder was begun with, once and for all."""
+    piece(path, lambda: text(wanted, indent=2))
+    if (found := path.read_text()) != text(wanted, indent=2).decode():
         raise SystemExit(
-            f"out: {out} was begun with other code or other versions ({path.read_text()}), now {json.dumps(wanted)}; "
-            f"begin a new folder, or remove {path} if what changed changes no piece"
+            f"out: begun with other {path.stem} ({found}), now {json.dumps(wanted)}; a new folder, or {hint}"
         )
 
 
-def keep_settings(out: Path, settings: Settings) -> None:
-    """The folder is of one campaign."""
-    wanted = json.loads(json.dumps(asdict(settings)))
-    path = out / "settings.json"
-    piece(path, lambda: (json.dumps(wanted, indent=2) + "\n").encode())
-    if json.loads(path.read_text()) != wanted:
-        raise SystemExit(f"out: expected a new folder or the one of these settings, got {out} of {path.read_text()}")
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Of what plays policies of tasks, and may play some of them."""
+    result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result.add_argument("--out", type=Path, required=True)
+    result.add_argument("--task", nargs="+", default=tasks.TASKS, choices=tasks.TASKS, help="these tasks alone")
+    result.add_argument("--seed", nargs="+", default=range(Settings.seeds), type=int, help="these policies alone")
+    return result
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--quick", action="store_true", help="one task, few episodes")
-    parser.add_argument("--task", nargs="+", default=(), choices=tasks.TASKS, help="these tasks alone")
-    parser.add_argument("--seed", nargs="+", default=(), type=int, help="the policies of these seeds alone")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--jobs", type=int, default=1, help="processes")
+    arguments.add_argument("--quick", action="store_true", help="one task, few episodes")
+    options = arguments.parse_args()
     settings = QUICK if options.quick else Settings()
-    keep_settings(options.out, settings)
+    keep(options.out / "settings.json", asdict(settings), "the one of these settings")
     keep_code(options.out)
     begin = time.monotonic()
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         for phase in jobs(options.out, settings):
-            wanted = lambda job: (
-                (not options.task or job.task in options.task) and (not options.seed or job.seed in options.seed)
-            )
-            mine = list(filter(wanted, phase))
+            mine = [job for job in phase if job.task in options.task and job.seed in options.seed]
             running = {pool.submit(job.run): job for job in mine}
             for number, done in enumerate(as_completed(running), 1):
                 job = running[done]

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench.robots import campaign
-from bench.robots.policies import Learned, Nets, demonstrations, fit, spread
+from bench.robots.policies import Learned, Nets, demonstrations, regress, spread
 from bench.robots.tasks import TICKS, Arm, H, starts
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Flow(Learned):
         return np.clip(action + self.correction(row[None])[0, 0], -1, 1)
 
 
-def read(seen: Floats, x: Floats, times: Any) -> Floats:
+def read(seen: Floats, x: Any, times: Any) -> Floats:
     """What the denoiser reads."""
     return np.concatenate([seen, x, times[:, None]], axis=1).astype(np.float32)
 
@@ -101,29 +101,20 @@ def beside(seen: Floats, actions: Floats, places: Any) -> Floats:
 
 def train() -> Flow:
     """Both networks, from the demonstrations of the other policies."""
-    import torch
-
-    shown = demonstrations(TASK, SEED, SHOWN, TICKS)
-    places = [(i, t) for i, (seen, _) in enumerate(shown) for t in range(len(seen) - H)]
-    observed = np.array([shown[i][0][t] for i, t in places])
-    chunks = np.array([shown[i][1][t : t + H] for i, t in places])
-    flow = Flow(*spread(observed), Nets([]), Nets([]))
-    draw, again = np.random.default_rng(SEED), np.tile(np.arange(len(places)), COPIES)
+    seen, chunks = demonstrations(TASK, SEED, SHOWN, TICKS)
+    flow = Flow(*spread(seen[:, 0]), Nets([]), Nets([]))
+    draw, again = np.random.default_rng(SEED), np.tile(np.arange(len(chunks)), COPIES)
     clean = chunks.reshape(len(chunks), -1)[again]
     times = draw.random(len(again))
     noisy = (1 - times[:, None]) * draw.normal(size=clean.shape) + times[:, None] * clean
-    wanted = torch.from_numpy(clean)
     # the mean of the plan is what flow matching's velocity (plan - x) / (1 - t) follows from
-    loss = lambda out, rows: (out - wanted[rows]).square().mean()
-    rows = read(flow.inputs(observed)[again], noisy, times)
-    flow = replace(flow, denoiser=fit(rows, loss, 4 * H, SEED, STEPS, members=1))
-    base = flow.plans(observed, draw.normal(size=chunks.shape).astype(np.float32))
-    later, offsets = np.tile(np.arange(len(places)), COPIES), draw.integers(H, size=COPIES * len(places))
-    newest = np.array([shown[places[p][0]][0][places[p][1] + i] for p, i in zip(later, offsets, strict=True)])
-    missing = torch.from_numpy(chunks[later, offsets] - base[later, offsets])
-    rows = beside(flow.inputs(newest), base[later, offsets], offsets)
-    loss = lambda out, rows: (out - missing[rows]).square().mean()
-    return replace(flow, correction=fit(rows, loss, 4, SEED + 1, STEPS, members=1))
+    rows = read(flow.inputs(seen[:, 0])[again], noisy, times)
+    flow = replace(flow, denoiser=regress(rows, clean, SEED, STEPS, members=1))
+    base = flow.plans(seen[:, 0], draw.normal(size=chunks.shape).astype(np.float32))
+    offsets = draw.integers(H, size=len(again))
+    rows = beside(flow.inputs(seen[again, offsets]), base[again, offsets], offsets)
+    missing = chunks[again, offsets] - base[again, offsets]
+    return replace(flow, correction=regress(rows, missing, SEED + 1, STEPS, members=1))
 
 
 def play(arm: Any, flow: Flow, method: str, delay: int, numbers: Any) -> list[list[int]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench.robots.policies import MEMBERS, SEEN, Learned, Nets, Policy, fit, spread
+from bench.robots.policies import MEMBERS, SEEN, Learned, Nets, Policy, regress, spread
 from bench.robots.tasks import DEPTHS, PRICE, TICKS, Arm, H
 
 from recommit import horizon
@@ -90,13 +90,10 @@ class Head(Learned):
 
 def learn(rows: Floats, success: Any, queries: Any, base: int, seed: int, steps: int) -> Head:
     """Regress success less the price of the queries, less that of the base depth, [N, depths]."""
-    import torch
-
     values = success - PRICE * queries
-    wanted = torch.from_numpy((values - values[:, [DEPTHS.index(base)]]).astype(np.float32))
+    wanted = values - values[:, [DEPTHS.index(base)]]
     head = Head(*spread(rows), Nets([]), base)
-    loss = lambda out, picked: (out - wanted[picked]).square().mean()
-    return replace(head, nets=fit(head.inputs(rows), loss, len(DEPTHS), seed, steps, width=WIDTH, decay=0.05))
+    return replace(head, nets=regress(head.inputs(rows), wanted, seed, steps, width=WIDTH, decay=0.05))
 
 
 @dataclass(frozen=True)

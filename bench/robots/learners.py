@@ -17,14 +17,11 @@ of its latency too, discounts what follows by ``GAMMA ** n``.
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench.robots import campaign, policies, rules, tasks
+from bench.robots import campaign, policies, rules
 from bench.robots.policies import Nets, Policy
 from bench.robots.tasks import DEPTHS, PRICE, Arm
 
@@ -179,13 +176,12 @@ class Learners(campaign.Bench):
 
     def run(self) -> None:
         """Each learner, and its test episodes beside those of the best constant."""
-        path, value = self.folder / "constants.json", lambda rows: {name: self.validate(rows[name]) for name in rows}
-        campaign.piece(path, lambda: campaign.text(value(rules.CONSTANTS)))
-        values = json.loads(path.read_text())
+        value = lambda rows: {name: self.validate(rows[name]) for name in rows}
+        values = self.kept("constants", lambda: value(rules.CONSTANTS))
         base = max(values, key=values.__getitem__)
         learned = {"dehp": self.dehp(), "q": self.q()}
         self.test({base: rules.CONSTANTS[base], **learned})
-        campaign.piece(self.folder / "validation.json", lambda: campaign.text({**values, **value(learned)}))
+        self.kept("validation", lambda: {**values, **value(learned)})
 
     def decisions(self, choose: Callable[[Any, Any], int], number: int, size: int) -> Decisions:
         """Of the episodes of a batch or round."""
@@ -222,19 +218,12 @@ class Learners(campaign.Bench):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--task", nargs="+", default=SETTINGS.tasks, choices=tasks.TASKS)
-    parser.add_argument("--seed", nargs="+", type=int, default=range(SETTINGS.seeds))
-    parser.add_argument("--condition", nargs="+", default=campaign.EXACT, choices=campaign.EXACT)
-    options = parser.parse_args()
+    options = campaign.parser(__doc__).parse_args()
     campaign.keep_code(options.out)
-    for seed in options.seed:
-        for task in options.task:
-            job = campaign.Job(options.out, SETTINGS, task, seed)
-            for name in options.condition:
-                Learners(replace(job, condition=name), job.policy(), Arm(task, name, SETTINGS.ticks)).run()
-                print(task, seed, name, flush=True)
+    for job in campaign.jobs(options.out, replace(SETTINGS, conditions=campaign.EXACT))[1]:
+        if job.task in options.task and job.seed in options.seed:
+            Learners(job, job.policy(), Arm(job.task, job.condition, SETTINGS.ticks)).run()
+            print(job.task, job.seed, job.condition, flush=True)
 
 
 if __name__ == "__main__":

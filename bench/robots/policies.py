@@ -104,7 +104,6 @@ def fit(
     members: int = MEMBERS,
     width: int = WIDTH,
     decay: float = 1e-5,
-    rate: float = 1e-3,
 ) -> Nets:
     """Adam with a falling rate; ``loss(outputs [members, batch, out], rows [members, batch])``."""
     import torch
@@ -112,7 +111,7 @@ def fit(
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(seed)
     layers = network((inputs.shape[1], width, width, outputs), generator, members)
-    optimiser = torch.optim.AdamW([each for pair in layers for each in pair], lr=rate, weight_decay=decay)
+    optimiser = torch.optim.AdamW([each for pair in layers for each in pair], lr=1e-3, weight_decay=decay)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     data = torch.from_numpy(inputs)
     for _ in range(steps):
@@ -123,6 +122,14 @@ def fit(
         optimiser.step()
         schedule.step()
     return detached(layers)
+
+
+def regress(inputs: Floats, wanted: Any, seed: int, steps: int, **options: Any) -> Nets:
+    """``fit`` by squared errors from ``wanted`` [N, out]."""
+    import torch
+
+    targets = torch.from_numpy(np.asarray(wanted, np.float32))
+    return fit(inputs, lambda out, rows: (out - targets[rows]).square().mean(), len(targets[0]), seed, steps, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +191,13 @@ def imagined(inputs: Floats, plans: Floats, depths: Any) -> Floats:
     return np.concatenate([inputs, actions, np.asarray(depths)[:, None] / H], axis=1).astype(np.float32)
 
 
-def demonstrations(task: str, seed: int, count: int, ticks: int) -> list[tuple[Floats, Floats]]:
-    """Observations [T, 39] and actions [T, 4] of solved episodes of a hand that shakes; H ticks more than they took."""
+def demonstrations(task: str, seed: int, count: int, ticks: int) -> tuple[Floats, Floats]:
+    """Moments of solved episodes of a hand that shakes, which go on beyond success: observations [N, H + 1, 39] and
+    actions [N, H, 4] from there on."""
     from recommit.adapters.metaworld import expert
 
-    arm, act, result = Arm(task, "still", ticks + H), expert(f"{task}-v3"), []
+    arm, act, solved = Arm(task, "still", ticks + H), expert(f"{task}-v3"), 0
+    moments: list[tuple[Any, Any]] = []
     for number in starts("demonstrations", seed, 4 * count):
         arm.reset(number)
         noise, left = np.random.default_rng(number), H
@@ -202,31 +211,24 @@ def demonstrations(task: str, seed: int, count: int, ticks: int) -> list[tuple[F
             arm.commit([done[-1]])
             left -= arm.success or left < H
         if not left:
-            result.append((np.array(seen), np.array(done, np.float32)))
-        if len(result) == count:
+            moments += [(seen[t : t + H + 1], done[t : t + H]) for t in range(len(seen) - H)]
+            solved += 1
+        if solved == count:
             break
-    return result
+    if solved < count // 2:
+        raise RuntimeError(f"{task}: expected {count} solved demonstrations, got {solved}")
+    observed, actions = zip(*moments, strict=True)
+    return np.array(observed), np.array(actions, np.float32)
 
 
 def train(task: str, seed: int, count: int, steps: int, ticks: int) -> Policy:
     """From demonstrations."""
-    import torch
-
-    shown = demonstrations(task, seed, count, ticks)
-    if len(shown) < count // 2:
-        raise RuntimeError(f"{task}: expected {count} solved demonstrations, got {len(shown)}")
-    places = [(i, t) for i, (seen, _) in enumerate(shown) for t in range(len(seen) - H)]
-    observed = np.array([shown[i][0][t] for i, t in places])
-    chunks = np.array([shown[i][1][t : t + H] for i, t in places])
-    policy = Policy(*spread(observed), Nets([]), Nets([]))
-    wanted = torch.from_numpy(chunks.reshape(len(chunks), -1))
-    inputs = policy.inputs(observed)
-    actors = fit(inputs, lambda out, rows: (out - wanted[rows]).square().mean(), 4 * H, seed, steps)
-    rng = np.random.default_rng(seed)
-    again = rng.integers(len(places), size=4 * len(places))
+    seen, chunks = demonstrations(task, seed, count, ticks)
+    policy = Policy(*spread(seen[:, 0]), Nets([]), Nets([]))
+    inputs, rng = policy.inputs(seen[:, 0]), np.random.default_rng(seed)
+    again = rng.integers(len(chunks), size=4 * len(chunks))
     depths = rng.choice(DEPTHS, len(again))
-    later = np.array([shown[places[p][0]][0][places[p][1] + h, :SEEN] for p, h in zip(again, depths, strict=True)])
-    change = torch.from_numpy(((later - observed[again, :SEEN]) / policy.scale[:SEEN]).astype(np.float32))
-    read = imagined(inputs[again], chunks[again], depths)
-    world = fit(read, lambda out, rows: (out - change[rows]).square().mean(), SEEN, seed + 1, steps, members=1)
+    change = (seen[again, depths, :SEEN] - seen[again, 0, :SEEN]) / policy.scale[:SEEN]
+    actors = regress(inputs, chunks.reshape(len(chunks), -1), seed, steps)
+    world = regress(imagined(inputs[again], chunks[again], depths), change, seed + 1, steps, members=1)
     return Policy(policy.mean, policy.scale, actors, world)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from bench.robots.policies import loaded
 from bench.robots.tasks import DEPTHS, PRICE
 
 from recommit.storage import files
@@ -65,16 +66,14 @@ class Played:
         chosen = json.loads((folder / "validation.json").read_text())
         best = {name: max(values) for name, values in chosen["values"].items()}
         whole = {path.stem[5:]: episodes(path) for path in sorted(folder.glob("test-*.json"))}
-        rows, ticks = {name: each[:, :2] for name, each in whole.items()}, {}
-        for depth in DEPTHS:
-            ticks[f"fixed-{depth}"] = whole[f"fixed-{depth}"][:, 3]
+        rows = {name: each[:, :2] for name, each in whole.items()}
+        ticks = {name: whole[name][:, 3] for name in (f"fixed-{depth}" for depth in DEPTHS)}
         oracles = {}
         for kind in kinds(folder.name):
-            parts = sorted(folder.glob(f"{kind}-*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
+            parts = sorted(folder.glob(f"{kind}-*.json"), key=lambda path: last_number(path.stem))
             oracles[kind] = np.concatenate([episodes(path)[:, :2] for path in parts])
-        depth, states = int(chosen["constant"]), {}
-        if folder.name != "bumps":
-            states = visited(folder, depth)
+        depth = int(chosen["constant"])
+        states = visited(folder, depth) if (folder / "visited.npz").exists() else {}
         task, seed = folder.parents[1].name, int(folder.parent.name)
         code = json.loads((folder.parents[2] / "code.json").read_text())["code"]
         return cls(task, seed, folder.name, depth, best, rows, ticks, oracles, states, code)
@@ -90,27 +89,21 @@ class Played:
         """Success and queries of every row, a line each."""
         lists = lambda rows: {name: row.T.astype(int).tolist() for name, row in rows.items()}
         values = {**vars(self), **{name: lists(getattr(self, name)) for name in ("rows", "ticks", "oracles")}}
-        lines = ",\n".join(
-            f'"{name}": {{\n' + ",\n".join(f'"{key}": {json.dumps(row)}' for key, row in value.items()) + "}"
-            if isinstance(value, dict)
-            else f'"{name}": {json.dumps(value)}'
-            for name, value in values.items()
-        )
+        told = lambda rows: "{\n" + ",\n".join(f'"{key}": {json.dumps(row)}' for key, row in rows.items()) + "}"
+        parts = {name: told(each) if isinstance(each, dict) else json.dumps(each) for name, each in values.items()}
+        lines = ",\n".join(f'"{name}": {each}' for name, each in parts.items())
         path = folder / f"{self.task}-{self.seed}-{self.condition}.json"
         files.replace(files.Files(), path, f"{{{lines}}}\n".encode())
 
 
 def visited(folder: Path, depth: int) -> dict[str, tuple[float, float]]:
     """See ``Played.states``."""
-    with np.load(folder / "visited.npz", allow_pickle=False) as kept:
-        names, chosen = kept["names"].tolist(), kept["chosen"]
-        values = kept["success"] - PRICE * kept["queries"]
-    oracle, constant = values.max(axis=1), values[:, DEPTHS.index(depth)]
-    own = values[np.arange(len(values))[:, None], np.searchsorted(DEPTHS, chosen)]
-    return {
-        name: (float((oracle - of_rule).mean()), float((oracle - constant).mean()))
-        for name, of_rule in zip(names, own.T, strict=True)
-    }
+    kept = loaded(folder / "visited.npz")
+    values = kept["success"] - PRICE * kept["queries"]
+    regrets = values.max(axis=1, keepdims=True) - values
+    constant = float(regrets[:, DEPTHS.index(depth)].mean())
+    own = np.take_along_axis(regrets, np.searchsorted(DEPTHS, kept["chosen"]), axis=1).T
+    return {name: (float(each.mean()), constant) for name, each in zip(kept["names"].tolist(), own, strict=True)}
 
 
 def episodes(path: Path) -> Floats:
@@ -136,11 +129,9 @@ def keep(out: Path, kept: Path) -> None:
     if path.exists() and json.loads(path.read_text()) != settings:
         raise SystemExit(f"{out}: expected a campaign with the settings of {path}, got others")
     files.replace(files.Files(), path, (json.dumps(settings, indent=2) + "\n").encode())
-    for name in settings["conditions"]:
-        for task in settings["tasks"]:
-            for seed in range(settings["seeds"]):
-                if finished(folder := out / task / str(seed) / name, settings):
-                    Played.of(folder).keep(kept)
+    for folder in sorted(out.glob("*/*/*")):  # the task, the policy's seed, the condition
+        if finished(folder, settings):
+            Played.of(folder).keep(kept)
 
 
 def keep_learners(out: Path, kept: Path) -> None:

@@ -29,19 +29,15 @@ FIRST = {"demonstrations": 100_000, "validation": 200_000, "branches": 300_000, 
 class Condition:
     """What happens between observations."""
 
-    name: str
     words: str
     latency: int = 0
     bumps: bool = False
 
 
 CONDITIONS = {
-    each.name: each
-    for each in (
-        Condition("still", "nothing disturbs"),
-        Condition("latency", "a query takes three ticks, in which the arm holds", latency=3),
-        Condition("bumps", f"the hand is shoved at {BUMP:.0%} of the ticks", bumps=True),
-    )
+    "still": Condition("nothing disturbs"),
+    "latency": Condition("a query takes three ticks, in which the arm holds", latency=3),
+    "bumps": Condition(f"the hand is shoved at {BUMP:.0%} of the ticks", bumps=True),
 }
 
 

@@ -1,16 +1,14 @@
-"""How fast environments step, beside what this machine can do: ``python bench/simulation/envs.py [--json FILE]``.
+"""How fast environments step, beside what this machine can do: ``python bench/simulation/envs.py``.
 
 Rates are per second of CPU time, and by the wall clock, which on quiet cores is what a user gets; medians of several
 rounds that measure the yardstick and ours one after the other. The yardstick is bench/peers/steps.cpp; without a C++
-compiler the table says skipped. Each benchmark asserts that what it timed is right: the states of the first slots must
-be those of a small second environment that plays the same actions. A second table has the default call at other numbers
-of slots, on one thread and on all.
+compiler the table has none. Each benchmark asserts that what it timed is right: the states of the first slots must be
+those of a small second environment that plays the same actions. A second table has the default call at other numbers of
+slots, on one thread and on all.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import statistics
@@ -18,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +24,7 @@ import gymnasium
 import numpy as np
 
 import recommit
+from recommit.results.table import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,51 +41,32 @@ WAYS: dict[str, dict[str, Any]] = {
     "one thread, zero-copy observations, with masks": {"threads": 1, "copy": False},
     "one thread, zero-copy observations, without masks": {"threads": 1, "copy": False, "action_mask": False},
 }
+HEAD = "what | ours | asked | wall clock | ceiling | ratio | asked"
+#: Cells of the first table, and whether what is asked for was met.
+Line = tuple[list[str], bool]
 
 
-@dataclass
-class Line:
-    """One row: our rates by both clocks, the least that is asked for, the yardstick's rate, the least ratio to it."""
-
-    what: str
-    ours: float
-    wall: float | None
-    at_least: float | None
-    yardstick: float | None
-    ratio_at_least: float | None
-    unit: str = "M steps/s"
-
-    @property
-    def ratio(self) -> float | None:
-        return None if self.yardstick is None else self.ours / self.yardstick
-
-    @property
-    def met(self) -> bool:
-        enough = self.at_least is None or (
-            self.ours >= self.at_least if self.unit != "s" else self.ours < self.at_least
-        )
-        return enough and (self.ratio is None or self.ratio_at_least is None or self.ratio >= self.ratio_at_least)
+def line(
+    what: str, found: tuple[float, float, float | None], at_least: float | None, ratio_at_least: float | None = None
+) -> Line:
+    """Our rates by both clocks beside the least that is asked for, the yardstick's rate, and the least ratio to it."""
+    ours, wall, yardstick = found
+    ratio = yardstick and ours / yardstick
+    met = ours >= (at_least or 0) and (ratio is None or ratio >= (ratio_at_least or 0))
+    least = "-" if at_least is None else f">= {at_least:g}"
+    beside = [number(wall), number(yardstick), number(ratio, 2), f"{ratio_at_least or '-'}"]
+    return [what, f"{ours:.1f} M steps/s", least, *beside], met
 
 
-class Ceiling:
-    """bench/peers/steps.cpp, compiled for this machine; without a compiler there is none."""
-
-    def __init__(self, folder: Path) -> None:
-        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-        self.program: Path | None = None
-        if compiler is None:
-            print("ceiling: skipped (no C++ compiler)", file=sys.stderr)
-            return
-        self.program = folder / "steps"
-        flags = ["-O3", "-march=native", "-std=c++20", "-o", str(self.program)]
-        subprocess.run([compiler, *flags, str(BENCH / "peers" / "steps.cpp")], check=True)
-
-    def rate(self, game: str) -> float | None:
-        """Millions of steps per second of CPU time; its own median of five."""
-        if self.program is None:
-            return None
-        output = subprocess.run([self.program, game, str(SLOTS)], capture_output=True, text=True, check=True).stdout
-        return float(output)
+def ceiling(folder: Path, name: str, *words: str) -> float | None:
+    """The rate that a program of bench/peers says of itself, compiled for this machine; without a compiler none."""
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        return None
+    if not (program := folder / name).exists():
+        flags = ["-O3", "-march=native", "-std=c++20", "-o", str(program)]
+        subprocess.run([compiler, *flags, str(BENCH / "peers" / f"{name}.cpp")], check=True)
+    return float(subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout)
 
 
 def rates(work: Callable[[], object], items: int) -> tuple[float, float]:
@@ -145,7 +124,7 @@ def interleaved(
     return statistics.median(cpu), statistics.median(wall), statistics.median(found) if found else None
 
 
-def environments(ceiling: Ceiling) -> list[Line]:
+def environments(folder: Path) -> list[Line]:
     """As ``gymnasium.make_vec`` makes them without any flag, then one thread, with and without what costs time."""
     lines = []
     for name, what, options, at_least, ratio, game in (
@@ -155,12 +134,10 @@ def environments(ceiling: Ceiling) -> list[Line]:
         for how, flags in WAYS.items():
             player = Player(name, **flags, **options)
             play = partial(rates, player.play, SLOTS)
-            ours, wall, theirs = interleaved(play, partial(ceiling.rate, game))
+            found = interleaved(play, partial(ceiling, folder, "steps", game, str(SLOTS)))
             player.check(player.last)
             least_ratio = ratio if flags.get("copy", True) else ratio and 0.8
-            lines.append(
-                Line(f"{what}: {how}", ours, wall, None if "with masks" in how else at_least, theirs, least_ratio)
-            )
+            lines.append(line(f"{what}: {how}", found, None if "with masks" in how else at_least, least_ratio))
     return lines
 
 
@@ -169,13 +146,13 @@ def pure_step() -> Line:
     task = recommit.Sokoban(10, 4)
     states = task.generate(SLOTS, seed=0).states
     actions = np.random.default_rng(0).integers(0, 4, SLOTS, dtype=np.uint8)
-    ours, wall, _ = interleaved(partial(rates, lambda: task.step(states, actions, threads=1), SLOTS), lambda: None)
+    found = interleaved(partial(rates, lambda: task.step(states, actions, threads=1), SLOTS), lambda: None)
     after = task.step(states, actions, threads=1)
     moved = (after != states).any((1, 2))
     assert (moved == task.action_masks(states)[np.arange(SLOTS), actions]).all()
     assert ((after == 1) == (states == 1)).all()
     assert (np.isin(after, (3, 4)).sum((1, 2)) == 4).all()
-    return Line("pure step, uint8[4096, 10, 10]", ours, wall, 30.0, None, None)
+    return line("pure step, uint8[4096, 10, 10]", found, 30.0)
 
 
 def import_time() -> Line:
@@ -183,48 +160,34 @@ def import_time() -> Line:
     code = "import time; t = time.process_time(); import recommit; print(time.process_time() - t)"
     command = [sys.executable, "-c", code]
     times = [float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(ROUNDS)]
-    return Line("import recommit", statistics.median(times), None, 0.3, None, None, "s")
+    took = statistics.median(times)
+    return ["import recommit", f"{took:.3f} s", "< 0.3", "-", "-", "-", "-"], took < 0.3
 
 
-def table(lines: list[Line]) -> str:
-    """As Markdown."""
-    rows = ["| what | ours | asked | wall clock | ceiling | ratio | asked |", "|---|---|---|---|---|---|---|"]
-    for line in lines:
-        ours = f"{line.ours:.3f} s" if line.unit == "s" else f"{line.ours:.1f} {line.unit}"
-        least = "-" if line.at_least is None else f"{'<' if line.unit == 's' else '>='} {line.at_least:g}"
-        ceiling = "-" if line.yardstick is None else f"{line.yardstick:.1f}"
-        ratio = "-" if line.ratio is None else f"{line.ratio:.2f}"
-        wall = "-" if line.wall is None else f"{line.wall:.1f}"
-        rows.append(f"| {line.what} | {ours} | {least} | {wall} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
-    return "\n".join(rows)
+def markdown(head: str, rule: str, rows: list[list[str]]) -> str:
+    """A table."""
+    return "\n".join([f"| {head} |", rule, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def by_slots() -> str:
     """The default call by the wall clock: where several threads begin to help. As Markdown."""
-    rows = ["| Sokoban 10x10, slots | one thread, M steps/s | all threads |", "|---:|---:|---:|"]
+    rows = []
     for slots in NUMBERS:
         found = []
         for flags in ({"threads": 1}, {}):
             player = Player("recommit/Sokoban-v0", slots, **flags, size=10, boxes=4)
             found.append(statistics.median(rates(player.play, slots)[1] for _ in range(ROUNDS)))
             player.check(player.last)
-        rows.append(f"| {slots:,} | {found[0]:.1f} | {found[1]:.1f} |")
-    return "\n".join(rows)
+        rows.append([f"{slots:,}", *map(number, found)])
+    return markdown("Sokoban 10x10, slots | one thread, M steps/s | all threads", "|---:|---:|---:|", rows)
 
 
 def main() -> int:
     """Measure, print, and say by the exit status whether every target was met."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
-    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        ceiling = Ceiling(Path(folder))
-        lines = [*environments(ceiling), pure_step(), import_time()]
-    print(f"{table(lines)}\n\n{by_slots()}")
-    if arguments.json:
-        rows = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    return int(not all(line.met for line in lines))
+        lines = [*environments(Path(folder)), pure_step(), import_time()]
+    print(f"{markdown(HEAD, '|---|---|---|---|---|---|---|', [cells for cells, _ in lines])}\n\n{by_slots()}")
+    return int(not all(met for _, met in lines))
 
 
 if __name__ == "__main__":

@@ -75,19 +75,14 @@ def _shaped(formula: Callable[..., int]) -> Callable[..., int]:
 
 @contextmanager
 def _memory() -> Iterator[list[int]]:
-    """One number, when the context is left: most bytes since the mark."""
+    """One number, when the context is left: most bytes since the mark, of those that were allocated in the context."""
     peak: list[int] = []
-    watch = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
-    with watch:
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watch:
         yield peak
-    peak.append(_peak(watch.profiler.kineto_results.events()))
-
-
-def _peak(events: Any) -> int:
-    """Find the most of those that were allocated since the profiler began."""
+    events: Any = watch.profiler.kineto_results.events()
     begin = next(event.start_ns() for event in events if event.name() == MARK)
-    now = peak = 0
+    now = most = 0
     for event in sorted((e for e in events if e.name() == "[memory]"), key=lambda e: e.start_ns()):
         now += event.nbytes()
-        peak = max(peak, now) if event.start_ns() >= begin else now
-    return peak
+        most = max(most, now) if event.start_ns() >= begin else now
+    peak.append(most)

@@ -15,7 +15,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.runs import distributed
 from recommit.train import optim as optimiser
-from recommit.train.config import EngineConfig, OptimConfig, load
+from recommit.train.config import EngineConfig, load
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.trainer import make_engine
 
@@ -40,16 +40,6 @@ ENGINES: dict[str, dict[str, Any]] = {
 }
 #: The planted defect, which recipes and policies refuse: training in bfloat16.
 ROUNDED = "rounded"
-
-
-@dataclass(frozen=True)
-class Move:
-    """Of a group of weights."""
-
-    engine: str
-    group: str
-    changed: float  #: share of the weights that are not what they were
-    cosine: float  #: between the policy's move and the optimiser's
 
 
 def policy_of(folder: Path, device: torch.device, *, rounded: bool) -> CommitPolicy:
@@ -71,12 +61,11 @@ def policy_of(folder: Path, device: torch.device, *, rounded: bool) -> CommitPol
     return policy
 
 
-def moves(name: str, folder: Path, steps: int, team: distributed.Team) -> list[Move]:
-    """Train by an engine for some steps and measure every group."""
+def moves(name: str, folder: Path, steps: int, team: distributed.Team) -> list[dict[str, Any]]:
+    """Train by an engine for some steps and say of every group which share of its weights is not what it was, and the
+    cosine between the policy's move and the optimiser's."""
     recipe: GrpoConfig = load("paper-sliding", (), GrpoConfig, "grpo")
-    optim = OptimConfig(steps=steps, batch=2, warmup=0, schedule="constant", lr=recipe.optim.lr,
-                        decoder_lr=recipe.optim.decoder_lr,
-                        depth_head_lr=recipe.optim.depth_head_lr)  # fmt: skip
+    optim = replace(recipe.optim, steps=steps, batch=2)  # at a constant rate
     policy = policy_of(folder, team.device, rounded=name == ROUNDED)
     states = TASK.generate(64, seed=1, length=(4, 20)).states
     actions = (
@@ -101,7 +90,8 @@ def moves(name: str, folder: Path, steps: int, team: distributed.Team) -> list[M
             own = flat(p.detach().float() for p in group.parameters) - flat(before)
             true = flat(engine.full(group.parameters)) - flat(before)
             cosine = torch.nn.functional.cosine_similarity(own, true, dim=0)
-            found.append(Move(name, group.name, float((own != 0).float().mean()), float(cosine)))
+            changed = float((own != 0).float().mean())
+            found.append({"engine": name, "group": group.name, "changed": changed, "cosine": float(cosine)})
     engine.close()
     return found
 
@@ -137,17 +127,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         backbone = make_backbone(Path(folder) / "backbone", BACKBONES["tiny"])
         print("| engine | weights | changed | cosine |\n|---|---|---:|---:|")
-        found: list[Move] = []
+        found: list[dict[str, Any]] = []
         for name in options.engines:
             with rounding() if name == ROUNDED else nullcontext():
                 moved = moves(name, backbone, options.steps, team)
             for move in moved:
-                print(f"| {move.engine} | {move.group} | {100 * move.changed:.1f} % | {move.cosine:.4f} |", flush=True)
-                found.append(move)
-    least = {"changed": min(move.changed for move in found), "cosine": min(move.cosine for move in found)}
+                changed, cosine = f"{100 * move['changed']:.1f} %", f"{move['cosine']:.4f}"
+                print(f"| {move['engine']} | {move['group']} | {changed} | {cosine} |", flush=True)
+            found += moved
+    least = {name: min(move[name] for move in found) for name in ("changed", "cosine")}
     print(f"least of all: {min(least.values()):.4f}")
     if options.out:
-        written = {"engines": len(options.engines), **least, "moves": [asdict(move) for move in found]}
+        written = {"engines": len(options.engines), **least, "moves": found}
         (options.out / "precision.json").write_text(json.dumps(written, indent=2) + "\n")
     distributed.end(0)
 

@@ -30,43 +30,34 @@ WAYS = {"rule": ("", 0), "1": ("active", 1), "2 sleep": ("passive", 2), "2 spin"
 #: Seconds after which a cell is given up.
 LIMIT = 240
 POLICIES = ("sliding-3x3", "sokoban-7x7", "sokoban-10x10")
-DATA = "data build --task sliding --size 3 --length 8 24 --count 2048 --seed 0"
+DATA = "data build --task sliding --size 3 --length 8 24 --count 2048 --seed 0 --out {data}"
+#: What the command line is told, in a process of its own.
+VERBS = {
+    # 256 instances of the smallest packaged policy at three of its depths
+    "evaluation": "evaluate sliding-3x3 --instances 256 --agents adaptive fixed-2 fixed-8",
+    # a hundred steps of the five-minute start, and two rounds of its reinforcement
+    "warm start": "train sft --recipe quick-sliding --steps 100 --data {data} --set validation.every=1000",
+    "GRPO": "train grpo --recipe quick-sliding --steps 2 --data {data} --init sliding-3x3"
+    " --set validation.every=1000 phases=[] rollout.states=1000 optim.warmup=1",
+}
 
 
 def episode(name: str, threads: int) -> Callable[[], object]:
-    """An episode of a packaged policy from the first level of its test split."""
+    """An episode of a packaged policy from the first level of its test split; a first one loads kernels."""
+    import torch
+
     import recommit
     from recommit.data.held_out import starts
+    from recommit.policy import threads as rule
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
 
-    spec = recipe_of(name)
-    policy, level = CommitPolicy.from_pretrained(name).eval(), starts(spec, "test", 1, ()).states[0]
-    with_threads(threads)
+    policy, level = CommitPolicy.from_pretrained(name).eval(), starts(recipe_of(name), "test", 1, ()).states[0]
+    if threads:
+        torch.set_num_threads(threads)
+        rule.SMALL = 0  # the process's own number
+    recommit.episode(policy, level)
     return lambda: recommit.episode(policy, level)
-
-
-def evaluation(threads: int, folder: Path) -> Callable[[], object]:
-    """256 instances of the smallest packaged policy at three of its depths."""
-    return verb(
-        *("evaluate", "sliding-3x3", "--instances", "256", "--agents", "adaptive", "fixed-2", "fixed-8"),
-        *("--threads", str(threads), "--out", str(folder / "evaluation")),
-    )
-
-
-def warm_start(threads: int, folder: Path, data: Path) -> Callable[[], object]:
-    """A hundred steps of the five-minute start."""
-    words = f"train sft --recipe quick-sliding --steps 100 --threads {threads} --set validation.every=1000".split()
-    return verb(*words, "--data", str(data), "--out", str(folder / "sft"))
-
-
-def grpo(threads: int, folder: Path, data: Path) -> Callable[[], object]:
-    """Two rounds of its reinforcement."""
-    return verb(
-        *("train", "grpo", "--recipe", "quick-sliding", "--data", str(data), "--init", "sliding-3x3", "--steps", "2"),
-        *("--threads", str(threads), "--out", str(folder / "grpo"), "--set", "validation.every=1000", "phases=[]"),
-        *("rollout.states=1000", "optim.warmup=1"),
-    )
 
 
 def ppo(threads: int) -> Callable[[], object]:
@@ -85,23 +76,12 @@ def ppo(threads: int) -> Callable[[], object]:
     return lambda: model.learn(10_000)
 
 
-def with_threads(count: int) -> None:
-    """What the rule would choose from now on, unless ``count`` is 0."""
-    import torch
-
-    from recommit.policy import threads
-
-    if count:
-        torch.set_num_threads(count)
-        threads.SMALL = 0  # the process's own number
-
-
-def verb(*words: str) -> Callable[[], object]:
+def verb(text: str, data: Path) -> Callable[[], object]:
     """A verb of the command line, in this process."""
     from recommit.cli import main
 
     def work() -> None:
-        if main(words):
+        if main(words := text.format(data=data).split()):
             raise RuntimeError(f"expected recommit {' '.join(words)} to end well")
 
     return work
@@ -110,17 +90,11 @@ def verb(*words: str) -> Callable[[], object]:
 def one(what: str, way: str, data: Path) -> dict[str, float]:
     """Seconds of a workload in this process."""
     threads = WAYS[way][1]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        work = {
-            **{f"episode {each}": lambda each=each: episode(each, threads) for each in POLICIES},
-            "evaluation": lambda: evaluation(threads, folder),
-            "warm start": lambda: warm_start(threads, folder, data),
-            "GRPO": lambda: grpo(threads, folder, data),
-            "PPO of the guide": lambda: ppo(threads),
-        }[what]()
-        if what.startswith("episode"):
-            work()  # the first one loads kernels
+    with tempfile.TemporaryDirectory() as folder:
+        if what in VERBS:
+            work = verb(f"{VERBS[what]} --threads {threads} --out {folder}/out", data)
+        else:
+            work = ppo(threads) if what.startswith("PPO") else episode(what.removeprefix("episode "), threads)
         wall, cpu = time.monotonic(), time.process_time()
         work()
         return {"wall": time.monotonic() - wall, "cpu": time.process_time() - cpu}
@@ -170,12 +144,12 @@ def main() -> None:
         what, way, data = arguments.one
         print(json.dumps(one(what, way, Path(data))))
         return
-    workloads = [*(f"episode {each}" for each in POLICIES), "evaluation", "warm start", "GRPO"]
+    workloads = [*(f"episode {each}" for each in POLICIES), *VERBS]
     workloads += ["PPO of the guide"] * (importlib.util.find_spec("stable_baselines3") is not None)
     rows = []
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "data"
-        verb(*DATA.split(), "--out", str(data))()
+        verb(DATA, data)()
         for what in workloads:
             for loops in LOOPS:
                 with busy(loops):

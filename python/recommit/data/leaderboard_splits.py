@@ -1,8 +1,8 @@
 """The frozen splits of the leaderboard, on which agents of all kinds are scored.
 
 A split is a file of the package with levels, their exact optimal lengths, budgets and prices, under one sha256;
-``python -m bench.pages.frozen`` writes them. The levels are the test split of ``recipe``, which no other data set of
-the package has for its own; they are text, so that any program reads them.
+``bench/pages/frozen.py`` of ``e8bb05dc`` wrote them. The levels are the test split of ``recipe``, which no other data
+set of the package has for its own; they are text, so that any program reads them.
 """
 
 from __future__ import annotations
