@@ -24,6 +24,8 @@ from unittest import mock
 import torch
 
 import recommit
+from recommit.horizon.sweep.programs import load as load_class
+from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.backbones.random_init import BACKBONES, make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
@@ -118,14 +120,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--engines", nargs="+", default=list(ENGINES))
+    parser.add_argument("--backbone", type=Path, help="a folder in the place of tiny random weights")
+    parser.add_argument("--backbone-class", metavar="FILE:NAME", help="what reads it")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--out", type=Path, help="folder for precision.json")
     options = parser.parse_args()
     if importlib.util.find_spec("deepspeed") is None:
         options.engines = ["plain"]
     team = distributed.join(options.device) if options.engines != ["plain"] else distributed.meet(options.device)
-    with tempfile.TemporaryDirectory() as folder:
-        backbone = make_backbone(Path(folder) / "backbone", BACKBONES["tiny"])
+    own = load_class("backbone-class", options.backbone_class) if options.backbone_class else None
+    with tempfile.TemporaryDirectory() as folder, given_backbone(None, own):
+        backbone = options.backbone or make_backbone(Path(folder) / "backbone", BACKBONES["tiny"])
         print("| engine | weights | changed | cosine |\n|---|---|---:|---:|")
         found: list[dict[str, Any]] = []
         for name in options.engines:

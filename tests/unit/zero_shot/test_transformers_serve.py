@@ -25,7 +25,7 @@ from recommit.storage import jsonl
 pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[3]
 #: Where scripts/verify installs what the server needs beside transformers: the dependency group 'serve'.
-SERVING = Path(os.environ.get("RECOMMIT_SERVING", ROOT / "build" / "verify" / "serving"))
+SERVING = Path(os.environ.get("RECOMMIT_SERVING", ROOT / "build" / "verify" / "serve"))
 NEEDED = ("fastapi", "uvicorn", "openai", "torchvision")
 
 

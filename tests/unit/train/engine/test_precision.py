@@ -16,10 +16,10 @@ pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
 ROOT = Path(__file__).parents[4]
 
 
-def measured(steps, engines):
+def measured(steps, engines, *more):
     """(share of changed weights in percent, cosine) of every group of weights, by engine."""
     alone = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "RANK": "0", "WORLD_SIZE": "1"}
-    command = [sys.executable, "bench/training/precision.py", "--steps", str(steps), "--engines", *engines]
+    command = [sys.executable, "bench/training/precision.py", "--steps", str(steps), "--engines", *engines, *more]
     done = subprocess.run(
         command, check=False, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **alone, "LOCAL_RANK": "0"}
     )
