@@ -160,7 +160,7 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
     return Annotated[(hint, *marks)]
 
 
-def _number(kind: type[int] | type[float], words: list[str]) -> float:
+def _number(kind: type[int | float], words: list[str]) -> float:
     try:
         return kind(words[0])
     except ValueError:

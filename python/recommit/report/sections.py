@@ -120,7 +120,10 @@ def gain_share(folder: Folder, budget: str) -> Html | None:
     elif within:
         within = f"{within[:-1]}, {'' if row['gain_low'] > 0 or row['gain_high'] < 0 else 'not '}significant"
     bounds = tag("span", minus(within), class_="bounds")
-    parts = tag("h3", "Gain share of the depth rule"), tag("p", tag("strong", minus(share)), " ", bounds, class_="figure")
+    parts = (
+        tag("h3", "Gain share of the depth rule"),
+        tag("p", tag("strong", minus(share)), " ", bounds, class_="figure"),
+    )
     return tag("div", *parts, tag("p", words, class_="quiet"), class_="worth")
 
 
