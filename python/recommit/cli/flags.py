@@ -151,11 +151,8 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
     silent = "" if default is None or default in ((), "") else None
     marks = [tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)]
     if kind in _NUMBERS:  # tyro would read None | INT, and say so of what is neither
-        marks.append(
-            tyro.constructors.PrimitiveConstructorSpec(
-                1, _METAVARS[kind], partial(_number, kind), lambda _: True, lambda each: [str(each)]
-            )
-        )
+        read, write = partial(_number, kind), lambda each: [str(each)]
+        marks.append(tyro.constructors.PrimitiveConstructorSpec(1, _METAVARS[kind], read, lambda _: True, write))
     marks += [tyro.conf.Positional] if positional else []
     return Annotated[(hint, *marks)]
 

@@ -252,11 +252,8 @@ def seed_of(run: str) -> str:
 
 def _symmetries(agent: AgentName) -> str:
     of_policy = {0: "", 1: ", no augmentation"}.get(agent.augmentations, f", {agent.augmentations} augmentations")
-    return (
-        f", {agent.rounds} rounds" * bool(agent.rounds)
-        + of_policy
-        + f", distance over {agent.distance}" * bool(agent.distance)
-    )
+    rounds = f", {agent.rounds} rounds" * bool(agent.rounds)
+    return rounds + of_policy + f", distance over {agent.distance}" * bool(agent.distance)
 
 
 def _whose(agent: AgentName) -> str:

@@ -120,11 +120,9 @@ def gain_share(folder: Folder, budget: str) -> Html | None:
     elif within:
         within = f"{within[:-1]}, {'' if row['gain_low'] > 0 or row['gain_high'] < 0 else 'not '}significant"
     bounds = tag("span", minus(within), class_="bounds")
-    parts = (
-        tag("h3", "Gain share of the depth rule"),
-        tag("p", tag("strong", minus(share)), " ", bounds, class_="figure"),
-    )
-    return tag("div", *parts, tag("p", words, class_="quiet"), class_="worth")
+    shown = tag("p", tag("strong", minus(share)), " ", bounds, class_="figure")
+    title = tag("h3", "Gain share of the depth rule")
+    return tag("div", title, shown, tag("p", words, class_="quiet"), class_="worth")
 
 
 def _gain_words(folder: Folder, budget: str) -> str:

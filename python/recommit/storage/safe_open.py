@@ -43,8 +43,7 @@ def reading(path: str | os.PathLike[str], buffering: int = -1) -> IO[bytes]:
 
 
 def whole(path: str | os.PathLike[str], most: int = -1) -> IO[bytes]:
-    """A file of at most ``most`` bytes, to be read to its end. Holes take no room on a disk, nor in an archive, and
-    would fill the memory, or be read for hours."""
+    """A file of at most ``most`` bytes, to be read to its end: holes take no room on a disk, but memory and hours."""
     file = reading(path)
     about = os.fstat(file.fileno())
     if most < 0:  # beyond a GiB a hundred times the room that it takes
