@@ -133,8 +133,13 @@ def window(length: object, shortest: int, longest: int) -> tuple[int, int]:
 def grids(states: Grids, name: str = "states") -> tuple[NDArray[np.uint8], bool]:
     """A batch, and whether it came as a single state. Arrays stay what they are: the core says what is wrong."""
     array: Any = _cells(states, name) if isinstance(states, list | tuple) else states
-    one = isinstance(array, np.ndarray) and array.ndim == 2
-    return (array[None] if one else array), one
+    if not isinstance(array, np.ndarray):
+        has = "; env.reset()[0] is a state where observation='grid'" if hasattr(array, "reset") else ""
+        has = next((f"; take its .{own}" for own in ("states", "state") if hasattr(array, own)), has)
+        raise TypeError(f"{name}: expected a numpy array, got {type(array).__name__}{has}")
+    if array.dtype.kind in "iu" and array.dtype != np.uint8:
+        raise TypeError(f"{name}: expected dtype uint8, got {array.dtype}; take {name}.astype(np.uint8)")
+    return (array[None] if array.ndim == 2 else array), array.ndim == 2
 
 
 def _cells(states: Sequence[Any], name: str) -> NDArray[Any]:

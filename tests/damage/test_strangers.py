@@ -70,6 +70,8 @@ def test_what_is_too_large_or_leads_elsewhere_is_refused_unread(tmp_path, monkey
     weights = [("r.yaml", most), ("many", "damaged (header of 1,")]
     refused([(lambda name=name: checkpoint.read_weights(tmp_path / name), words) for name, words in weights])
     refused([(lambda: verified.content(tmp_path, "r.yaml"), most)], errors.Damaged)
+    verified.write_digests(Files(), giant, {"best.json": "0" * 64})
+    refused([(lambda: verified.verify(giant), f"best.json: cannot be read: {most}")], errors.Damaged)
     words = "recipe: expected at most 1,048,576 bytes, got 1,099,511,627,776"
     refused([(lambda: config.load(tmp_path / "r.yaml"), words)])
 

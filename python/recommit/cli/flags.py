@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: For playing or training a policy: the extra, and modules that it needs.
 POLICY = ("train", ("torch", "pyarrow"))
 _METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
+_NUMBERS = {int: "a whole number", float: "a number"}
 #: Flags of verbs that read policies: what they take, and the help.
 _GIVEN = {
     "backbone": "PLACE Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that "
@@ -148,8 +149,19 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
     if metavar and positional and default is None:
         metavar = f"[{metavar}]"
     silent = "" if default is None or default in ((), "") else None
-    shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
-    return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
+    marks = [tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)]
+    if kind in _NUMBERS:  # tyro would read None | INT, and say so of what is neither
+        read, write = partial(_number, kind), lambda each: [str(each)]
+        marks.append(tyro.constructors.PrimitiveConstructorSpec(1, _METAVARS[kind], read, lambda _: True, write))
+    marks += [tyro.conf.Positional] if positional else []
+    return Annotated[(hint, *marks)]
+
+
+def _number(kind: type[int | float], words: list[str]) -> float:
+    try:
+        return kind(words[0])
+    except ValueError:
+        raise ValueError(f"expected {_NUMBERS[kind]}, got {words[0]}") from None
 
 
 def dotted(words: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 ``fixed-4@RUN`` always takes depth 4, with the plans of the policy of ``RUN``. The word before the ``@`` says what an
 agent does (``base``), the folder behind it whose policy it asks (``run``; none: that of the evaluation).
 ``fixed-4+aug8`` observes every picture under eight symmetry augmentations, ``adaptive+aug8x1`` so too, but its world
-model's distance under one.
+model's distance under one. ``adaptive+rounds4`` applies the blocks of a network with rounds four times.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ CONTROLS = ("random", "shuffled", "mixture")
 USUAL = tuple(
     f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
 )
-#: Ending of a name: its number of symmetry augmentations of every picture.
-_AUGMENTED = re.compile(r"(.*)\+aug([1248])(?:x([1248]))?")
+#: Ends of a name: thinking rounds, and symmetry augmentations of every picture.
+_ENDS = re.compile(r"(.*?)(?:\+rounds([1-9]\d?))?(?:\+aug([1248])(?:x([1248]))?)?")
 _FIXED = re.compile(r"fixed-([1-9]|1[0-6])(-sampled)?")
 
 
@@ -85,13 +85,16 @@ class AgentName:
     augmentations: int = 0
     #: Those of the world model's distance; 0: as many as its policy has.
     distance: int = 0
+    #: Thinking rounds of its network; 0: as many as it has.
+    rounds: int = 0
 
     @classmethod
     def parse(cls, text: str) -> AgentName:
         """Read a name as it stands in files and commands."""
         base, _, run = text.partition("@")
-        augmented = _AUGMENTED.fullmatch(base)
-        return cls(augmented[1], run, int(augmented[2]), int(augmented[3] or 0)) if augmented else cls(base, run)
+        named, *ends = _ENDS.fullmatch(base).groups()  # type: ignore[union-attr]
+        rounds, augmentations, distance = (int(each or 0) for each in ends)
+        return cls(named, run, augmentations, distance, rounds)
 
     def __str__(self) -> str:
         return f"{self.short}@{self.run}" if self.run else self.short
@@ -99,8 +102,9 @@ class AgentName:
     @property
     def short(self) -> str:
         """The name without the folder."""
+        named = f"{self.base}+rounds{self.rounds}" if self.rounds else self.base
         distance = f"x{self.distance}" if self.distance else ""
-        return f"{self.base}+aug{self.augmentations}{distance}" if self.augmentations else self.base
+        return f"{named}+aug{self.augmentations}{distance}" if self.augmentations else named
 
     @property
     def depth(self) -> int:
@@ -248,7 +252,8 @@ def seed_of(run: str) -> str:
 
 def _symmetries(agent: AgentName) -> str:
     of_policy = {0: "", 1: ", no augmentation"}.get(agent.augmentations, f", {agent.augmentations} augmentations")
-    return of_policy + f", distance over {agent.distance}" * bool(agent.distance)
+    rounds = f", {agent.rounds} rounds" * bool(agent.rounds)
+    return rounds + of_policy + f", distance over {agent.distance}" * bool(agent.distance)
 
 
 def _whose(agent: AgentName) -> str:

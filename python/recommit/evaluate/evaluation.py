@@ -184,13 +184,15 @@ class Evaluation:
             self.store.keep_entry(COMPUTE, str(policy), policy_plans.measure(loaded, self.task, self.starts))
 
     def _loaded(self, name: AgentName) -> CommitPolicy:
-        """The policy that agents of a run ask, under as many symmetry augmentations as they name; a head that is
-        conditioned on prices is given these."""
+        """The policy that agents of a run ask, with the thinking rounds and symmetry augmentations that they name; a
+        head that is conditioned on prices is given these."""
         from recommit.policy.policy import CommitPolicy
 
         policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=self.team.device).eval()
         if name.augmentations:
             policy.replace_augmentations(name.augmentations, name.distance)
+        if name.rounds:
+            policy.replace_rounds(name.rounds)
         if self.options.prices is not None:
             policy.replace_prices(self.options.prices)
         return policy

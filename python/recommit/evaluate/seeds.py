@@ -20,7 +20,7 @@ from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind,
 from recommit.evaluate.options import split_words
 from recommit.prices import Prices
 from recommit.results import intervals
-from recommit.results.table import Grid, Results, number, percent, spread
+from recommit.results.table import NO_ROOM, Grid, Results, number, percent, spread
 from recommit.rollout.decision_rows import MOST_INSTANCES
 from recommit.storage import verified
 
@@ -201,7 +201,8 @@ class Seeds:
                 return ""
             values.append([rows.values(name, budget, "returns", [seed]) for name in there])
         rule, fixed, oracle = (np.stack(column) for column in zip(*values, strict=True))
-        return spread(intervals.gain(rule, fixed, oracle, rows.groups(agent, budget)), 2)
+        share = intervals.gain(rule, fixed, oracle, rows.groups(agent, budget))
+        return NO_ROOM if share is None else spread(share, 2)
 
     def _by_seed(self, agent: str, budget: str) -> str:
         """What adaptive is ahead on each seed; of itself, what it solves at which actions."""

@@ -162,11 +162,12 @@ def add_gain_shares(
 
 def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[list[dict[str, Any]]]:
     """Rows of one budget whose agents play the same greedy plans."""
-    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, tuple[int, int]], list[dict[str, Any]]] = {}
     for row in summary:
         agent = AgentName.parse(row["agent"])
         if agent.asks_policy and not agent.samples_actions:
-            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.augmentations), []).append(row)
+            ends = agent.augmentations, agent.rounds
+            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), ends), []).append(row)
     return list(groups.values())
 
 

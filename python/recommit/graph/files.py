@@ -172,7 +172,7 @@ def _parquet(graph: CommitmentGraph, kinds: Columns) -> memoryview:
 
 
 def _graph(manifest: dict[str, Any], place: Path) -> CommitmentGraph:
-    registry.puzzle(manifest["task"])  # refuses what is none
+    kind = registry.puzzle(manifest["task"])  # refuses what is none
     if len(manifest["shape"]) != 2:
         raise ValueError(f"shape: expected rows and columns of a puzzle, got {manifest['shape']}")
     widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
@@ -181,9 +181,12 @@ def _graph(manifest: dict[str, Any], place: Path) -> CommitmentGraph:
         raise ValueError(f"nodes: expected states, plans, probs and logits, got none of {min(missing)}")
     shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
     arrays |= {name: array.reshape(len(array), *shapes[name]) for name, array in arrays.items() if name in shapes}
+    goal = kind.of_states(tuple(manifest["shape"])).is_solved(arrays["states"])  # refuses what is no state
+    if (goal != (arrays["distance"] == 0)).any():
+        raise ValueError("distance: expected 0 at goals and nowhere else, got others")
     return CommitmentGraph(
         depths=ALL_DEPTHS,
-        goal=arrays["distance"] == 0,
+        goal=goal,
         task=manifest["task"],
         head_depths=tuple(manifest["head_depths"]),
         budget=manifest["budget"],

@@ -189,7 +189,7 @@ def load_policy(
 def _as_it_is(folder: Path) -> dict[Path, tuple[int, int]]:
     """Another value once a file was written: heads of one policy fit the backbone of another."""
     every = (path for path in folder.rglob("*") if path.suffix in _ENDINGS and not path.name.startswith("."))
-    return {path: (about.st_ino, about.st_mtime_ns) for path in every for about in [path.stat()]}
+    return {path: (about.st_ino, about.st_mtime_ns) for path in every if path.exists() for about in [path.stat()]}
 
 
 def _source(folder: Path, about: dict[str, Any], given: str | Path | None, *, whole: bool) -> tuple[str | Path, str]:

@@ -128,6 +128,12 @@ class CommitPolicy(nn.Module):
             self.world_model.config = replace(self.world_model.config, augmentations=distance)
             self._configure(world_model=self.world_model.config)
 
+    def replace_rounds(self, rounds: int) -> None:
+        """Apply the blocks of a network that thinks in rounds this often."""
+        if not isinstance(self.backbone, ConvBackbone) or self.backbone.shape.rounds == 1:
+            raise ValueError(f"rounds: expected none for a network that does not think in rounds, got {rounds}")
+        self.backbone.rounds = rounds
+
     def replace_prices(self, prices: Prices) -> None:
         """Set the prices that a conditioned depth head reads."""
         self._configure(prices=prices)

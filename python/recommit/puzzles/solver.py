@@ -110,9 +110,9 @@ def _pack(levels: Any) -> tuple[Levels, bool]:
         return Levels(levels.task, ((rows, columns),) * len(levels), tuple(levels.ids), levels.states.ravel()), False
     if isinstance(levels, list | tuple) and all(isinstance(each, np.ndarray) for each in levels):
         return as_levels(levels, None), False
-    batch, one = checks.grids(levels, "levels")
-    if not isinstance(batch, np.ndarray) or batch.ndim != 3:
+    if not isinstance(levels, list | tuple | np.ndarray):
         raise TypeError(f"levels: expected a file, levels, a state or several, got {type(levels).__name__}")
+    batch, one = checks.grids(levels, "levels")
     return as_levels(np.ascontiguousarray(batch), None), one
 
 

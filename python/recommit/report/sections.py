@@ -11,7 +11,7 @@ from recommit.evaluate.options import split_words
 from recommit.report import reading
 from recommit.report.html import Html, joined, minus, tag
 from recommit.results.intervals import Interval
-from recommit.results.table import DASH, Grid, ends, number, percent, spread
+from recommit.results.table import DASH, Grid, figure, number, percent, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,10 +101,8 @@ def gain_share(folder: Folder, budget: str) -> Html | None:
     """How far the depth rule goes from the best fixed depth of its plans to the oracle depth, with its interval; None
     where the evaluation has none."""
     row = folder.row(folder.first, budget)
-    if row.get("gain") is None:
+    if "gain" not in row:
         return None
-    low, high = row["gain_low"], row["gain_high"]
-    judged = "significant" if low is not None and (low > 0 or high < 0) else "not significant"
     constant, oracle = folder.constant(budget), folder.agent(ORACLE)
     priced = prices(folder) != UNPRICED
     figures = [
@@ -116,17 +114,20 @@ def gain_share(folder: Folder, budget: str) -> Html | None:
     words = (
         f"The part of the way in {what} from {named}{figures[0]} to the oracle depth{figures[1]}, for the same plans."
     )
-    figure = tag("strong", number(row["gain"], 2))
-    bounds = tag("span", minus(f"{ends(low, high, 2)}, {judged}"), class_="bounds")
-    parts = tag("h3", "Gain share of the depth rule"), tag("p", figure, " ", bounds, class_="figure")
-    return tag("div", *parts, tag("p", words, class_="quiet"), class_="worth")
+    share, _, within = figure(row, "gain", 2).partition(" (")
+    if row["gain"] is None:
+        share, within = f"{share}:", "the oracle depth is not significantly better"
+    elif within:
+        within = f"{within[:-1]}, {'' if row['gain_low'] > 0 or row['gain_high'] < 0 else 'not '}significant"
+    bounds = tag("span", minus(within), class_="bounds")
+    shown = tag("p", tag("strong", minus(share)), " ", bounds, class_="figure")
+    title = tag("h3", "Gain share of the depth rule")
+    return tag("div", title, shown, tag("p", words, class_="quiet"), class_="worth")
 
 
 def _gain_words(folder: Folder, budget: str) -> str:
     row = folder.row(folder.first, budget)
-    if row.get("gain") is None:
-        return ""
-    return f" Gain share {number(row['gain'], 2)} ({minus(ends(row['gain_low'], row['gain_high'], 2))})."
+    return f" Gain share: {minus(figure(row, 'gain', 2))}." if "gain" in row else ""
 
 
 UNPRICED = "solved episodes alone count"

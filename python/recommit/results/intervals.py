@@ -113,12 +113,16 @@ def difference(one: ArrayLike, other: ArrayLike, groups: Groups = None) -> Inter
 
 
 def gain(rule: ArrayLike, fixed: ArrayLike, oracle: ArrayLike, groups: Groups = None) -> Interval | None:
-    """The gain share (rule - fixed) / (oracle - fixed) of mean values; None where the oracle is no better."""
+    """The gain share (rule - fixed) / (oracle - fixed) of mean values; None where there is no room: on these instances
+    the oracle is not significantly better."""
     taken, there = (np.asarray(each, np.float64) - np.asarray(fixed, np.float64) for each in (rule, oracle))
     if taken.size == 0 or there.mean() <= LEAST_GAIN:
         return None
     by_instance = [np.atleast_2d(each).sum(axis=0) for each in (taken, there)]
-    result = _fieller(*(by_instance if groups is None else [_sums(each, groups) for each in by_instance]))
+    units = by_instance if groups is None else [_sums(each, groups) for each in by_instance]
+    result = _fieller(*units)
+    if len(units[0]) > 1 and result.high == inf:
+        return None
     if taken.ndim == 1 or len(taken) < 2:
         return result
     by_seed = _fieller(taken.sum(axis=1), there.sum(axis=1))

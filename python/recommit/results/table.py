@@ -37,6 +37,8 @@ Key = TypeVar("Key")
 MARGIN = 0.05
 #: Where there is no figure.
 NONE = "-"
+#: For a gain share where the oracle is not significantly better than the best fixed depth.
+NO_ROOM = "no room"
 #: A spreadsheet takes cells that begin so for formulas.
 _FORMULA = ("=", "+", "-", "@", "\t")
 #: What is none though it begins so: figures, perhaps with an interval or a count.
@@ -195,7 +197,7 @@ def spread(interval: Interval | None, digits: int = 1, scale: float = 1.0, *, si
 def figure(row: Mapping[str, Any] | None, key: str, digits: int = 1, scale: float = 1.0) -> str:
     """A row's figure with the interval of its fields ``KEY_low`` and ``KEY_high``, where it has them."""
     if row is None or row.get(key) is None:
-        return NONE
+        return NO_ROOM if row is not None and key == "gain" in row else NONE
     stem = "solve" if key == "solve_rate" else key
     within = ends(row.get(f"{stem}_low"), row.get(f"{stem}_high"), digits, scale)
     return number(row[key], digits, scale) + (f" ({within})" if within else "")

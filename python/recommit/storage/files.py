@@ -217,7 +217,7 @@ _SETTLED = 2.0
 
 def file_sha256(path: Path) -> str:
     """Hash a file's content, read in pieces, and once by this process unless the file changes."""
-    with safe_open.reading(path) as file:
+    with safe_open.whole(path) as file:
         about = os.fstat(file.fileno())
         key = (str(path), about.st_ino, about.st_size, about.st_mtime_ns)
         if key in _HASHED:

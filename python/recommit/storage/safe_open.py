@@ -42,15 +42,21 @@ def reading(path: str | os.PathLike[str], buffering: int = -1) -> IO[bytes]:
     return os.fdopen(descriptor, "rb", buffering)
 
 
+def whole(path: str | os.PathLike[str], most: int = -1) -> IO[bytes]:
+    """A file of at most ``most`` bytes, to be read to its end: holes take no room on a disk, but memory and hours."""
+    file = reading(path)
+    about = os.fstat(file.fileno())
+    if most < 0:  # beyond a GiB a hundred times the room that it takes
+        most = max(1 << 30, 100 * 512 * getattr(about, "st_blocks", about.st_size))
+    if most < about.st_size:
+        file.close()
+        raise NotAFile(errno.EINVAL, f"expected at most {most:,} bytes, got {about.st_size:,}", os.fspath(path))
+    return file
+
+
 def content(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """All bytes of a file of at most ``most``. Holes take no room on a disk, nor in an archive, and would fill the
-    memory."""
-    with reading(path) as file:
-        about = os.fstat(file.fileno())
-        if most < 0:  # beyond a GiB a hundred times the room that it takes
-            most = max(1 << 30, 100 * 512 * getattr(about, "st_blocks", about.st_size))
-        if most < about.st_size:
-            raise NotAFile(errno.EINVAL, f"expected at most {most:,} bytes, got {about.st_size:,}", os.fspath(path))
+    """All bytes of a file of at most ``most``."""
+    with whole(path, most) as file:
         return file.read()
 
 

@@ -87,6 +87,9 @@ def test_the_help_shows_every_docstring_and_every_real_default(capsys: pytest.Ca
     for said in ("A seed (default: 7).", "A word.", "How many. (default: 4)", "Print JSON.", "--word {b,a}"):
         assert said in shown
     assert "None" not in shown
+    with pytest.raises(SystemExit):
+        parsed("--seed", "1.5")
+    assert "--seed: expected a whole number, got 1.5" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", command_line.VERBS)

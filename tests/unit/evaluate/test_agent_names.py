@@ -18,6 +18,7 @@ from recommit.evaluate.agent_names import AgentName, brief, readable
         ("shuffled", 0, False, 5, 0),
         ("adaptive+aug1@/a/b", 0, False, 1, 1),
         ("confidence-least+memory+aug2", 0, False, 1, 2),
+        ("fixed-4+rounds12+aug8x1@a", 4, False, 1, 8),
         ("fixed-4+aug3", 0, False, 1, 0),
     ],
 )
@@ -25,7 +26,7 @@ def test_a_name_is_read_and_written(text, depth, sampled, seeds, augmentations):
     name = AgentName.parse(text)
     assert (name.depth, name.samples_actions, name.seeds, name.augmentations) == (depth, sampled, seeds, augmentations)
     assert str(name) == text
-    assert f"{name.base}" + f"+aug{augmentations}" * bool(augmentations) == text.partition("@")[0]
+    assert text.startswith(name.base + f"+rounds{name.rounds}" * bool(name.rounds))
 
 
 def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
@@ -43,9 +44,9 @@ def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
         ("adaptive@adaptive-s3", "adaptive (another seed)", "adaptive (seed 3)"),
         ("fixed-1@sft", "fixed depth 1 (plans of sft)", "fixed 1 (sft)"),
         (
-            "fixed-1+aug8@adaptive-s0/init",
-            "fixed depth 1, 8 augmentations (warm start)",
-            "fixed 1, 8 augmentations (warm start)",
+            "fixed-1+rounds4+aug8@adaptive-s0/init",
+            "fixed depth 1, 4 rounds, 8 augmentations (warm start)",
+            "fixed 1, 4 rounds, 8 augmentations (warm start)",
         ),
         ("adaptive@family/world-model-s0", "world model", "world model"),
         (

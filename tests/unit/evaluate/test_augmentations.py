@@ -1,4 +1,4 @@
-"""Agents with several augmentations: another policy in the same evaluation, and what a look of each costs."""
+"""Agents with several augmentations or other rounds: another policy in the same evaluation, and what a look costs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ from recommit.train.config import ModelConfig, SftConfig, parse
 from recommit.train.heads import world_model
 from recommit.train.sft import trainer as sft
 
+SHAPE = {"width": 8, "blocks": 1, "z": 16, "reach": 1, "rounds": 2}
+THINKS = runs.TINY | {"model": {**runs.TINY["model"], "backbone": "conv:small", "shape": SHAPE}}
 BARE = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"))
 
 
 @pytest.fixture(scope="module")
 def levels_run(tmp_path_factory):
-    """A small warm start on Sokoban."""
+    """A small warm start on Sokoban, of a network that thinks."""
     data = runs.small_levels(tmp_path_factory.mktemp("augmentations") / "data")
     out = tmp_path_factory.mktemp("augmentations") / "run"
-    assert sft.train(parse(SftConfig, runs.TINY), data, out, quiet=True) == 0
+    assert sft.train(parse(SftConfig, THINKS), data, out, quiet=True) == 0
     return out
 
 
@@ -41,7 +43,7 @@ def call(run, out, agents, *more):
 
 def test_eight_augmentations_stand_beside_none(levels_run, tmp_path, capsys):
     out = tmp_path / "eval"
-    assert call(levels_run, out, ["fixed-4", "fixed-4+aug8", "solver"]) == 0
+    assert call(levels_run, out, ["fixed-4", "fixed-4+aug8", "fixed-4+rounds8", "solver"]) == 0
     text = capsys.readouterr().out
     assert "MFLOP / observation" in text
     assert "MFLOP / episode" in text
@@ -52,9 +54,11 @@ def test_eight_augmentations_stand_beside_none(levels_run, tmp_path, capsys):
     assert {name: cost["augmentations"] for name, cost in costs.items()} == {
         f"@{levels_run}": 1,
         f"+aug8@{levels_run}": 8,
+        f"+rounds8@{levels_run}": 1,
     }
-    one, eight = (costs[name] for name in (f"@{levels_run}", f"+aug8@{levels_run}"))
-    assert eight["flops"] > 6 * one["flops"] > 0
+    one, eight, rounds = (costs[f"{name}@{levels_run}"]["flops"] for name in ("", "+aug8", "+rounds8"))
+    assert eight > 6 * one > 0
+    assert one < rounds < 4 * one
 
 
 @pytest.mark.parametrize("augmentations", [1, 8])

@@ -19,10 +19,14 @@ FILE = recommit.parse_levels("#####\n#@$.#\n#####\n").states
 #: Of every batched call: task, states.
 BATCHES = [
     (lambda t, _: t.is_solved("#"), "states: expected a numpy array, got str"),
+    (lambda t, _: t.is_solved(t.generate(1)), "states: expected a numpy array, got Instances; take its .states"),
     (lambda t, s: t.is_solved((s / 2).tolist()), "states: expected dtype uint8, got float64"),
     (lambda t, _: t.is_solved([[[256]]]), "states: expected cell codes 0..255, got 256"),
     (lambda t, _: t.is_solved([[1, 2], [3]]), "states: expected grids of one size"),
-    (lambda t, s: t.is_solved(s.astype(np.int64)), "states: expected dtype uint8, got int64"),
+    (
+        lambda t, s: t.is_solved(s.astype(np.int64)),
+        "states: expected dtype uint8, got int64; take states.astype(np.uint8)",
+    ),
     (lambda t, s: t.is_solved(s[0, 0]), "states: expected 3 dimensions [N, rows, columns]"),
     (lambda t, s: t.is_solved(s[:, :, ::-1]), "states: expected a C-contiguous array"),
     (lambda t, s: t.is_solved(np.ma.masked_array(s, s == 1)), "states: expected an array without a mask"),
