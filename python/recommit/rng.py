@@ -63,8 +63,7 @@ def mix(z: Words) -> Words:
     """SplitMix64's finaliser, on an array (whose arithmetic wraps silently)."""
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
-    result: Words = z ^ (z >> np.uint64(31))
-    return result
+    return z ^ (z >> np.uint64(31))
 
 
 def _words(values: ArrayLike) -> Words:
@@ -84,15 +83,13 @@ def draw(stream: Words, number: int | NDArray[np.int64]) -> Words:
 
 def uniform(stream: Words, number: int | NDArray[np.int64]) -> NDArray[np.float64]:
     """A float64 in [0, 1) of 53 random bits from draw ``number`` of each stream."""
-    result: NDArray[np.float64] = (draw(stream, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return result
+    return (draw(stream, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def uniforms(stream: Words, count: int) -> NDArray[np.float32]:
     """[..., count] float32 in the open interval (0, 1), 23 random bits each: draws 0, 1, ... of each stream."""
     bits = np.stack([draw(stream, i) for i in range(count)], axis=-1) >> np.uint64(41)
-    result: NDArray[np.float32] = (bits.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
-    return result
+    return (bits.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
 
 
 def below(words: Words, bound: ArrayLike) -> NDArray[np.int64]:

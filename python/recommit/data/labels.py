@@ -134,5 +134,4 @@ def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64]) -> S
     number = rng.below(words, np.maximum(possible.sum(axis=1), 1))
     action = (np.cumsum(possible, axis=1) <= number[:, None]).sum(axis=1)
     moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=1)
-    result: States = np.where(puzzle.is_solved(moved, threads=1)[:, None, None], states, moved)
-    return result
+    return np.where(puzzle.is_solved(moved, threads=1)[:, None, None], states, moved)

@@ -200,17 +200,13 @@ class Mixture:
         sets = np.repeat(np.arange(len(self.weights)), self.weights)
         places = np.arange(len(sets), dtype=np.uint64)
         number = blocks.astype(np.uint64)[:, None] * np.uint64(len(sets)) + places
-        result: NDArray[np.int64] = sets[
-            np.argsort(rng.draw(rng.streams(self.seed, rng.Purpose.MIX, number), 0), axis=1)
-        ]
-        return result
+        return sets[np.argsort(rng.draw(rng.streams(self.seed, rng.Purpose.MIX, number), 0), axis=1)]
 
     def before(self, row: int) -> NDArray[np.int64]:
         """Number of rows of each data set before row number ``row``."""
         block, place = divmod(row, sum(self.weights))
         begun = self.deal(np.array([block]))[0, :place]
-        counts: NDArray[np.int64] = block * np.array(self.weights) + np.bincount(begun, minlength=len(self.weights))
-        return counts
+        return block * np.array(self.weights) + np.bincount(begun, minlength=len(self.weights))
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -168,8 +168,7 @@ def _contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDAr
     if not len(sorted_keys):
         return np.zeros(len(keys), bool)
     at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    result: NDArray[np.bool_] = sorted_keys[at] == keys
-    return result
+    return sorted_keys[at] == keys
 
 
 def _first(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from recommit.graph.score import GraphScorer, RuleScore
     from recommit.horizon.rule_registry import NamedRule
 
-    Floats = NDArray[np.float64]
     Ends = tuple[float, float | None, float | None]
 
 

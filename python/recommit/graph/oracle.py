@@ -136,8 +136,7 @@ def _done(
     actions = distance + level + 1
     bound = prices.returns(1.0, actions, -(-actions // max(depths)))
     cheapest = (cost < FAILED) & (cost // STEP - distance <= level)
-    result: NDArray[np.bool_] = (value > bound + TIE) | ((value >= bound - TIE) & cheapest)
-    return result
+    return (value > bound + TIE) | ((value >= bound - TIE) & cheapest)
 
 
 def _wasted(graph: PolicyGraph, roots: Nodes, budget: int, columns: Nodes) -> Nodes:
@@ -170,7 +169,6 @@ def greedy(graph: CommitmentGraph, depths: tuple[int, ...], *, rate: bool) -> Ch
         gained = np.where((here < 0) | (after < 0), -np.inf, here - after)
         if rate:
             gained = gained / np.maximum(graph.executed[nodes][:, columns], 1)
-        result: Nodes = columns[gained.argmax(axis=1)]
-        return result
+        return columns[gained.argmax(axis=1)]
 
     return choose

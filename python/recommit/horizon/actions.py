@@ -72,8 +72,7 @@ class FirstEvent(Rule):
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """Quiet actions, and the event behind them."""
-        depths: NDArray[np.integer] = np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
-        return depths
+        return np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
 
     def _events(self, plans: Plans) -> Flags:
         if self.opposite is None:

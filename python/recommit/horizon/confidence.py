@@ -58,8 +58,7 @@ class Confidence(ThresholdRule):
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
         """At least, or for entropies at most."""
-        result: Flags = scores <= threshold if self.kind == "entropy" else scores >= threshold
-        return result
+        return scores <= threshold if self.kind == "entropy" else scores >= threshold
 
 
 @dataclass(frozen=True)
@@ -127,8 +126,7 @@ class Disagreement(ThresholdRule):
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
         """Strictly below."""
-        result: Flags = scores < threshold
-        return result
+        return scores < threshold
 
     def _disagreement(self, plans: Plans) -> Floats:
         if plans.samples is None and plans.probabilities is not None:
@@ -197,20 +195,17 @@ def by_place(values: NDArray[Any]) -> Floats:
 def _of_distributions(probs: Floats) -> Floats:
     """-sum p log p, where 0 log 0 = 0."""
     logs = np.log(probs, out=np.zeros_like(probs), where=probs > 0)
-    result: Floats = -np.einsum("nha,nha->nh", probs, logs)
-    return result
+    return -np.einsum("nha,nha->nh", probs, logs)
 
 
 def _of_counts(samples: NDArray[np.integer]) -> Floats:
     """Entropy of the histogram of [N, S, H] over S: the mean of -log(how many samples are like this one / S)."""
     count = samples.shape[1]
     shares = [(samples == samples[:, i : i + 1]).mean(axis=1, dtype=np.float64) for i in range(count)]
-    result: Floats = -np.log(shares).sum(axis=0) / count
-    return result
+    return -np.log(shares).sum(axis=0) / count
 
 
 def _of_vectors(samples: NDArray[np.floating]) -> Floats:
     """Entropy of a normal law with the variances of [N, S, H, D] over S, its coordinates independent."""
     variance = np.maximum(samples.var(axis=1, dtype=np.float64), LEAST_VARIANCE)
-    result: Floats = 0.5 * np.log(2 * np.pi * np.e * variance).sum(axis=-1)
-    return result
+    return 0.5 * np.log(2 * np.pi * np.e * variance).sum(axis=-1)

@@ -115,8 +115,7 @@ class ActionDecoder(nn.Module):
         ``noise`` [batch, length, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
         batch. Of z of several augmentations the mean of what they say is asked, action by action.
         """
-        result: tuple[Tensor, Tensor] = self(z, None, task, depths, noise)
-        return result
+        return self(z, None, task, depths, noise)
 
     def _plans(self, z: Tensor, task: int, depths: Tensor | None, noise: Tensor | None) -> tuple[Tensor, Tensor]:
         copies = Copies(z)

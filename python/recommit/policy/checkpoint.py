@@ -213,8 +213,7 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
     name = about.get("dtype")
     if name not in DTYPES:
         raise ValueError(f"{path}: expected a backbone of dtype {', '.join(DTYPES)}, got {brief(name)}")
-    dtype: torch.dtype = getattr(torch, name)
-    return dtype
+    return getattr(torch, name)
 
 
 def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:

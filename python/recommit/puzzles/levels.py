@@ -154,8 +154,7 @@ def format_levels(
         raise ValueError("states: expected at least one level, got none")
     chosen = _titles_for(levels, format) if titles is None else _checked_titles(titles)
     shapes = np.array(levels.shapes, np.int32).reshape(-1, 2)
-    text: str = _core.format_levels(levels.task, levels.cells, shapes, chosen, format)
-    return text
+    return _core.format_levels(levels.task, levels.cells, shapes, chosen, format)
 
 
 def write_levels(

@@ -142,8 +142,7 @@ def _choose(agent: Any, task: Puzzle) -> Choose:
     if hasattr(agent, "act"):
         return lambda states, _: agent.act(task, states)
     if callable(agent):
-        choose: Choose = agent
-        return choose
+        return agent
     from recommit.policy import pretrained
 
     if not pretrained.find(agent).is_dir():  # nothing is downloaded

@@ -222,8 +222,7 @@ class Folder:
 
     def row(self, agent: Agent, budget: str) -> dict[str, Any]:
         """Its figures."""
-        row: dict[str, Any] = self.rows[agent.name, budget]
-        return row
+        return self.rows[agent.name, budget]
 
     @cached_property
     def instances(self) -> dict[str, list[Any]]:

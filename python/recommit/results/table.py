@@ -88,8 +88,7 @@ class Results:
 
     def seeds(self, agent: str, budget: str | int) -> list[int]:
         """Training seeds of an agent."""
-        own: list[int] = np.unique(self.seed[self._places[agent, budget]]).tolist()
-        return own
+        return np.unique(self.seed[self._places[agent, budget]]).tolist()
 
     def values(self, agent: str, budget: str | int, column: str, seeds: Sequence[int] | None = None) -> Floats:
         """[seeds, instances] means of a column, of all seeds or some; [instances] of one seed. Every seed has the same
@@ -107,8 +106,7 @@ class Results:
     def groups(self, agent: str, budget: str | int) -> NDArray[np.int64]:
         """[instances] the group of each."""
         own = self._places[agent, budget]
-        result: NDArray[np.int64] = self.group[own][np.unique(self.instance[own], return_index=True)[1]]
-        return result
+        return self.group[own][np.unique(self.instance[own], return_index=True)[1]]
 
     def mean(self, agent: str, budget: str | int, column: str) -> Interval:
         """The mean of a column."""

@@ -86,8 +86,7 @@ def read(name: str) -> dict[str, Any]:
     if name not in names():
         raise ValueError(f"recording: expected one of {', '.join(names())}, got {name}")
     file = resources.files("recommit.watch") / "recorded" / f"{name}.json"
-    values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return values
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 class RecordedMatch:

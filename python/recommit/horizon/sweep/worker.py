@@ -59,8 +59,7 @@ class Seat:
 
     def answer(self, request: Request) -> Reply:
         """What a request asks for."""
-        asked: Reply = getattr(self, f"_{request['ask']}")(**request["with"])
-        return asked
+        return getattr(self, f"_{request['ask']}")(**request["with"])
 
     def _look(self, seed: int) -> Reply:
         """Ask the policy once: the shape of its plans, what it is made of, and versions."""

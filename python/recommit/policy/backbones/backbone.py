@@ -156,8 +156,7 @@ def load_backbone(path: str | Path, *, revision: str = "", backbone_class: Any =
         folder, _ = find_backbone(path, revision)
     files.refuse_links(folder, links=True)
     verified.verify(folder)
-    backbone: Backbone = resident.read(family_of(folder, backbone_class), folder, options)
-    return backbone
+    return resident.read(family_of(folder, backbone_class), folder, options)
 
 
 def family_of(folder: Path, own: Any = None) -> Any:

@@ -277,8 +277,7 @@ class GrpoConfig:
                 expected = ", ".join(f"{each}.NAME" for each in PER_TASK)
                 raise ValueError(f"by_task.{task}: expected values of {expected}, got {path}")
             values[section][name] = value
-        own: GrpoConfig = parse(GrpoConfig, values)
-        return own
+        return parse(GrpoConfig, values)
 
     @property
     def introduction(self) -> str:

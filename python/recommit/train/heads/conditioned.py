@@ -192,8 +192,7 @@ def weighted_target(probs: Floats, advantage: Floats) -> Floats:
 def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64]:
     """``count`` places, sampled by their shares, whose running sums are ``edges``."""
     uniform = rng.uniform(rng.streams(seed, rng.Purpose.ORDER, np.arange(count)), number)
-    result: NDArray[np.int64] = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
-    return result
+    return np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
 
 
 class ConditionedInputs:
