@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.envs.base import Bools, Bytes, Info
     from recommit.puzzles.frames import Frames
 
-    Bytes = NDArray[np.uint8]
-    Bools = NDArray[np.bool_]
-    Info = dict[str, Any]
 
 MAX_ENVS = 2**24
 _ONE = np.ones(1, np.bool_)

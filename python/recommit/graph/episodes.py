@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.build import PolicyGraph
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats, Nodes
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
     #: Chooses the depths: takes the turn, the episodes under way and the planned nodes where they are, and gives
     #: the column of each one's depth. It may remember what its episodes have seen; a turn of 0 begins new ones.
     Chooser: TypeAlias = Callable[[int, Nodes, Nodes], Nodes]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
+    Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
     States = NDArray[np.uint8]
 

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Nodes
 
-    Nodes = NDArray[np.int64]
 
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8

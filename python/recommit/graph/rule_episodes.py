@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Nodes
+    from recommit.horizon.rule import Depths
     from recommit.horizon.rule_registry import NamedRule
-
-    Depths = NDArray[np.int32]
-    Nodes = NDArray[np.int64]
 
 
 class PlansOf(Protocol):

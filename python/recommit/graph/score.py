@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats
     from recommit.horizon.rule_registry import NamedRule
 
-    Floats = NDArray[np.float64]
 
 #: Thresholds of a curve.
 STEPS = 50

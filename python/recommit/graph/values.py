@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats, Nodes
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
     #: A choice of depths: a column for every node, or probabilities [N, depths]; either may have an axis [K, ...]
     #: before, row k - 1 with k observations left.
     DepthPolicy: TypeAlias = "NDArray[np.integer] | Floats"

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Depths = NDArray[np.int32]
+    from recommit.horizon.rule import Depths
+
 
 #: The action that takes back up, down, left, right.
 OPPOSITE = (1, 0, 3, 2)

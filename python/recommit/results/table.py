@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from recommit.results.intervals import Floats
+
 
 Key = TypeVar("Key")
 #: What counts as no worse, in solved episodes, or as a share of a return's range: ``deepest_within``.

@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.horizon.queue import Rows
     from recommit.horizon.rule import Rule
     from recommit.horizon.sweep.options import SweepOptions
     from recommit.horizon.sweep.slots import Copies, Step, Vector
-
-    Rows = NDArray[np.intp]
 
 
 @dataclass

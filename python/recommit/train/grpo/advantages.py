@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graph.graph import Floats, Nodes
     from recommit.graph.policy_evaluation import GraphValues, PolicyEvaluation
     from recommit.rollout.rollout import Actor
     from recommit.rollout.trace import Proposals, Trace
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import AdvantageConfig, GrpoConfig
     from recommit.train.grpo.rollout import Sampled
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
     SumOverRanks = Callable[[list[float]], list[float]]
 
 Collected: TypeAlias = tuple[GrpoBatch, Signals]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.build import PolicyGraph
+    from recommit.graph.graph import Floats
     from recommit.graph.policy_evaluation import GraphValues
     from recommit.rollout.trace import Trace
     from recommit.train.grpo.batch import GrpoBatch
 
-    Floats = NDArray[np.float64]
 
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16

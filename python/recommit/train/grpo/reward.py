@@ -15,10 +15,10 @@ from recommit.train.grpo.config import AdvantageConfig
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.graph.graph import Floats
     from recommit.prices import Prices
     from recommit.rollout.trace import Trace
 
-    Floats = NDArray[np.float64]
 
 #: What a lost level costs with ``deadlock: penalty``.
 PENALTY = 0.2

@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.graph.build import PolicyGraph
+    from recommit.graph.graph import Floats, Nodes, States
     from recommit.rollout.rollout import Actor
     from recommit.rollout.trace import Trace
     from recommit.rollout.variants import Variant
     from recommit.runs.distributed import Team
     from recommit.train.grpo.config import GrpoConfig
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
-    States = NDArray[np.uint8]
     Numbers = NDArray[np.uint64]
 
 #: Episode numbers per step; the upper half is for what follows a candidate.

@@ -37,12 +37,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats, Nodes
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.options import HeadOptions
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
 
 #: What an action costs at least and at most in training, and an observation in actions; both by their logarithms.
 ACTION, RATIO = (0.0025, 0.02), (0.125, 8.0)
