@@ -102,12 +102,7 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts) -> Labell
 
 
 def _perturbed(
-    spec: DataSpec,
-    starts: Starts,
-    owner: NDArray[np.intp],
-    path: States,
-    offsets: NDArray[Any],
-    seed: int,
+    spec: DataSpec, starts: Starts, owner: NDArray[np.intp], path: States, offsets: NDArray[Any], seed: int
 ) -> LabelledRows:
     """States a few random actions off the expert path of the instance that each comes from."""
     puzzle, which = spec.puzzle(), np.tile(np.arange(spec.perturbed), len(starts))

@@ -53,12 +53,7 @@ def starts(spec: DataSpec, split: str, shard: int) -> Starts:
 
 
 def sample(
-    spec: DataSpec,
-    split: str,
-    shard: int,
-    which: NDArray[np.intp],
-    *,
-    apart: NDArray[np.uint64] | None = None,
+    spec: DataSpec, split: str, shard: int, which: NDArray[np.intp], *, apart: NDArray[np.uint64] | None = None
 ) -> Starts:
     """Make instance i of difficulty ``which[i]``. ``apart`` holds (sorted) keys of what splits do not share, starts or
     layouts, that must not occur."""

@@ -181,11 +181,7 @@ def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, fl
         return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
     middle = float(counts @ values / total)
     deviation = float(np.sqrt(counts @ (values - middle) ** 2 / total))
-    return {
-        "failure_rate": float(counts[values <= 0].sum() / total),
-        "mean_progress": middle,
-        "progress_sd": deviation,
-    }
+    return {"failure_rate": float(counts[values <= 0].sum() / total), "mean_progress": middle, "progress_sd": deviation}
 
 
 def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:

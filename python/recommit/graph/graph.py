@@ -214,11 +214,7 @@ class CommitmentGraph:
         columns: dict[str, Any] = {k: v[nodes] for k, v in arrays.items() if k not in ("landing", "starts", "groups")}
         rooms = np.arange(len(starts)) if groups is None else groups
         return replace(
-            self,
-            **columns,
-            landing=number[self.landing[nodes]],
-            starts=number[starts],
-            groups=rooms.astype(np.int32),
+            self, **columns, landing=number[self.landing[nodes]], starts=number[starts], groups=rooms.astype(np.int32)
         )
 
 

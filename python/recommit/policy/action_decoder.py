@@ -85,12 +85,7 @@ class ActionDecoder(nn.Module):
             self.depth_vectors = nn.Embedding.from_pretrained(vectors.clone(), freeze=False)
 
     def forward(
-        self,
-        z: Tensor,
-        actions: Tensor | None,
-        task: int,
-        depths: Tensor | None = None,
-        noise: Tensor | None = None,
+        self, z: Tensor, actions: Tensor | None, task: int, depths: Tensor | None = None, noise: Tensor | None = None
     ) -> Any:
         """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; for z of
         several augmentations [batch, copies, width] those of their mean.

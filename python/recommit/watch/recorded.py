@@ -28,10 +28,7 @@ def record(match: Match, levels: Iterable[Level]) -> dict[str, Any]:
     return {
         **match.about.described(),
         "levels": [
-            {
-                **level.described(),
-                "played": {str(depth): match.episode(level, depth).packed() for depth in depths},
-            }
+            {**level.described(), "played": {str(depth): match.episode(level, depth).packed() for depth in depths}}
             for level in levels
         ],
     }

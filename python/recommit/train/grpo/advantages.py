@@ -232,10 +232,7 @@ class ExactAdvantages:
         )
         landing, distance = self.graph.find(outcome.states), exact_distance(task, outcome.states)
         returns = self.values.returns(
-            nodes,
-            landing.reshape(shape),
-            self.values.buckets(distance.reshape(shape)),
-            outcome.solved.reshape(shape),
+            nodes, landing.reshape(shape), self.values.buckets(distance.reshape(shape)), outcome.solved.reshape(shape)
         )
         executed, prices = outcome.executed.reshape(shape), self.config.prices_at(self.step)
         return plan_advantages(returns - prices.cost(executed), used, depths, executed, plans.shape[-1])

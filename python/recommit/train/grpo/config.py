@@ -10,14 +10,7 @@ from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
 from recommit.storage.schema import check, parse, refuse
-from recommit.train.config import (
-    EngineConfig,
-    OptimConfig,
-    RunConfig,
-    ValidationConfig,
-    plain,
-    section,
-)
+from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, plain, section
 
 if TYPE_CHECKING:
     from pathlib import Path

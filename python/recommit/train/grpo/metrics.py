@@ -85,12 +85,7 @@ class Signals:
 
     @classmethod
     def of_values(
-        cls,
-        graph: PolicyGraph,
-        roots: NDArray[np.int64],
-        values: GraphValues,
-        probs: Floats,
-        batch: GrpoBatch,
+        cls, graph: PolicyGraph, roots: NDArray[np.int64], values: GraphValues, probs: Floats, batch: GrpoBatch
     ) -> Signals:
         """Expectations instead of samples."""
         mass = values.visits.sum(axis=0)
