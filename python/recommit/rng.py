@@ -6,12 +6,17 @@ A stream is named by (seed, purpose, index). Two purposes never share a stream: 
 
 from __future__ import annotations
 
+import random
+import sys
+from contextlib import contextmanager
 from enum import IntEnum, unique
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     Words = NDArray[np.uint64]
@@ -100,3 +105,21 @@ def below(words: Words, bound: ArrayLike) -> NDArray[np.int64]:
 def derived_seed(seed: int, purpose: int, index: int) -> int:
     """A seed of its own for (seed, purpose, index), in 0..2**63-1."""
     return int(draw(streams(seed, purpose, index), 0)[0] >> np.uint64(1))
+
+
+@contextmanager
+def kept_streams() -> Iterator[Any]:
+    """The global streams of Python, numpy and torch, which other code draws from, are afterwards as before. Gives torch
+    if it is imported."""
+    torch: Any = sys.modules.get("torch")
+    before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
+    on_gpus = torch.cuda.get_rng_state_all() if torch and torch.cuda.is_initialized() else None
+    try:
+        yield torch
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        if torch:
+            torch.set_rng_state(before[2])
+        if on_gpus is not None:
+            torch.cuda.set_rng_state_all(on_gpus)

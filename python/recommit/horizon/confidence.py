@@ -73,11 +73,8 @@ class EntropyJump(Rule):
     the choice (there 1 becomes 2). The source's least movement of a commitment, in a robot's units, is left out.
     """
 
+    _numbers: ClassVar[dict[str, float]] = {"least": 1}
     least: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "least", checks.integer("least", self.least, 1))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """The place before the largest rise."""
@@ -106,12 +103,9 @@ class Disagreement(ThresholdRule):
     Where the beginning disagrees nowhere nothing is below the limit, and m actions are committed.
     """
 
+    _numbers: ClassVar[dict[str, float]] = {"least": 1}
     threshold: float = 1.1
     least: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "least", checks.integer("least", self.least, 1))
 
     def by_place(self, plans: Plans) -> Floats:
         """The largest d_i so far over the mean of the first m; minus infinity for these."""
@@ -149,11 +143,8 @@ class Agreement(ThresholdRule):
     """
 
     reads: ClassVar[tuple[str, ...]] = ("samples",)
+    _numbers: ClassVar[dict[str, float]] = {"tolerance": 0.0}
     tolerance: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
 
     def by_place(self, plans: Plans) -> Floats:
         """Shares of samples."""

@@ -33,9 +33,15 @@ class Rule(ABC):
     """
 
     reads: ClassVar[tuple[str, ...]] = ()
+    #: Fields of a class that are numbers, by the least value of each; a whole one is of whole numbers.
+    _numbers: ClassVar[dict[str, float]] = {}
     depths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        for kind in type(self).__mro__:
+            for name, low in vars(kind).get("_numbers", {}).items():
+                check: Any = checks.integer if isinstance(low, int) else checks.number
+                object.__setattr__(self, name, check(name, getattr(self, name), low))
         if self.depths is not None:
             depths = tuple(checks.integer("depths", each, 1) for each in self.depths)
             if not depths or list(depths) != sorted(set(depths)):
@@ -90,11 +96,8 @@ class Rule(ABC):
 class ThresholdRule(Rule):
     """A rule of one number: the longest prefix whose score still passes ``threshold``, and at least one action."""
 
+    _numbers: ClassVar[dict[str, float]] = {"threshold": -np.inf}
     threshold: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "threshold", checks.number("threshold", self.threshold))
 
     @abstractmethod
     def by_place(self, plans: Plans) -> Floats:
@@ -130,8 +133,7 @@ class ThresholdRule(Rule):
         values = scores[np.isfinite(scores)]
         if not len(values):
             raise ValueError(f"plans: expected at least one with a finite score, got {len(plans)} with none")
-        levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
-        return np.quantile(values, levels, method="inverted_cdf")
+        return quantiles(values, count)
 
     def _longest(self, scores: Floats, threshold: float) -> NDArray[np.integer]:
         return 1 + _count(self.passes(scores[1:], threshold))
@@ -192,6 +194,12 @@ def leading(flags: Flags) -> NDArray[np.integer]:
 def _count(flags: Flags) -> NDArray[np.integer]:
     """[N] how many of ``flags`` [H, N] hold."""
     return flags.view(np.uint8).sum(axis=0, dtype=np.int32)
+
+
+def quantiles(values: NDArray[Any], count: int) -> Floats:
+    """``count`` of the values, from the least to the largest, that cut them into equal parts; of one the middle."""
+    levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+    return np.quantile(values, levels, method="inverted_cdf")
 
 
 def need(rule: str, what: str, value: T | None) -> T:

@@ -87,9 +87,8 @@ class Seat:
         for i in range(0, len(seeds), self.player.slots.count):
             batch = seeds[i : i + self.player.slots.count]
             played = self.player.play(rules.rule_of({"rule": "Fixed", "depth": depth}), batch, keep=True)
-            assert played.plans is not None
-            gathered.append(played.plans)
-            count += len(played.plans)
+            gathered.append(played.queue.plans)
+            count += len(gathered[-1])
             if count >= PLANS:
                 break
         found, left_out = rules.candidates(joined(gathered), tuple(depths), self.options.thresholds)
