@@ -188,7 +188,8 @@ class Mixture:
         begin = self.position + self.rank * self.batch
         low, high = self.before(begin), self.before(begin + self.batch)
         self.position += self.batch * self.world
-        return [_portion(order, int(a), int(b)) for order, a, b in zip(self.orders, low, high, strict=True)]
+        spans = zip(self.orders, low.tolist(), high.tolist(), strict=True)
+        return [Portion(order.take(first, max(end, first + 1)), end - first, first) for order, first, end in spans]
 
     @property
     def most(self) -> list[int]:
@@ -253,7 +254,3 @@ def _checked(weights: Sequence[int], sets: int) -> tuple[int, ...]:
             f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}"
         )
     return tuple(weights)
-
-
-def _portion(order: Order, first: int, end: int) -> Portion:
-    return Portion(order.take(first, max(end, first + 1)), end - first, first)

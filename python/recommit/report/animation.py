@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit import checks
 from recommit.puzzles.puzzle import Instance
 from recommit.puzzles.solver import puzzle_of
 from recommit.storage import errors
@@ -108,15 +109,10 @@ def episode(
 
 def _start(state: Any) -> State:
     """The cells of a state, which may be lists of numbers."""
-    start = state.state if isinstance(state, Instance) else state
-    if not isinstance(start, np.ndarray):
-        wide = np.array(start, np.int64)
-        start = wide.astype(np.uint8)
-        if (start != wide).any():
-            raise ValueError(f"state: expected cells of 0..255, got {wide.min()}..{wide.max()}")
-    if start.ndim != 2:
-        raise ValueError(f"state: expected 2 dimensions [rows, columns], got shape {start.shape}")
-    return np.ascontiguousarray(start)
+    batch, one = checks.grids(state.state if isinstance(state, Instance) else state, "state")
+    if not one:
+        raise ValueError(f"state: expected 2 dimensions [rows, columns], got shape {np.shape(batch)}")
+    return np.ascontiguousarray(batch[0])
 
 
 def _play(choose: Choose, task: Puzzle, start: State, budget: int) -> PlayedEpisode:
