@@ -128,6 +128,11 @@ def bounds(interval: Interval | None) -> tuple[Any, float | None, float | None]:
     return values.get("mean"), values.get("low"), values.get("high")
 
 
+def of_bounds(ends: Sequence[float | None]) -> Interval:
+    """The interval whose ``bounds`` these are."""
+    return Interval.of(dict(zip(("mean", "low", "high"), ends, strict=True)))
+
+
 def flat(name: str, interval: Interval | None) -> dict[str, Any]:
     """A figure and its interval as fields of a row: NAME, NAME_low, NAME_high."""
     return dict(zip((name, f"{name}_low", f"{name}_high"), bounds(interval), strict=True))
