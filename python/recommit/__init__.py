@@ -55,10 +55,7 @@ __all__ = [
 
 __getattr__, __dir__ = attach(
     __name__,
-    {
-        "recommit.policy.policy": "CommitPolicy",
-        "recommit.report.animation": "PlayedEpisode episode",
-    },
+    {"recommit.policy.policy": "CommitPolicy", "recommit.report.animation": "PlayedEpisode episode"},
     also=[*__all__, "__version__"],
     packages=("data", "envs", "evaluate", "horizon", "policy", "theory", "train", "zero_shot"),
 )

@@ -32,6 +32,11 @@ class Prices:
         checks.number("action", self.action, 0.0)
         checks.number("observation", self.observation, 0.0)
 
+    @property
+    def words(self) -> list[str]:
+        """Those that are not 0."""
+        return [f"{price:g} per {what}" for what, price in vars(self).items() if price]
+
     def cost(self, executed: NDArray[np.integer] | NDArray[np.floating]) -> Floats:
         """Costs of commitments by their executed actions: each has one observation."""
         return executed.astype(np.float64) * self.action + self.observation
@@ -50,8 +55,7 @@ class Setting:
 
     def label(self) -> str:
         """For a table."""
-        prices = {"action": self.prices.action, "observation": self.prices.observation}
-        return ", ".join([f"K = {self.budget}", *(f"{price:g} per {what}" for what, price in prices.items() if price)])
+        return ", ".join([f"K = {self.budget}", *self.prices.words])
 
 
 def arrays(prices: Sequence[Prices]) -> tuple[Floats, Floats]:

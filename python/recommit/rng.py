@@ -6,12 +6,17 @@ A stream is named by (seed, purpose, index). Two purposes never share a stream: 
 
 from __future__ import annotations
 
+import random
+import sys
+from contextlib import contextmanager
 from enum import IntEnum, unique
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     Words = NDArray[np.uint64]
@@ -63,8 +68,7 @@ def mix(z: Words) -> Words:
     """SplitMix64's finaliser, on an array (whose arithmetic wraps silently)."""
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
-    result: Words = z ^ (z >> np.uint64(31))
-    return result
+    return z ^ (z >> np.uint64(31))
 
 
 def _words(values: ArrayLike) -> Words:
@@ -84,15 +88,13 @@ def draw(stream: Words, number: int | NDArray[np.int64]) -> Words:
 
 def uniform(stream: Words, number: int | NDArray[np.int64]) -> NDArray[np.float64]:
     """A float64 in [0, 1) of 53 random bits from draw ``number`` of each stream."""
-    result: NDArray[np.float64] = (draw(stream, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return result
+    return (draw(stream, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def uniforms(stream: Words, count: int) -> NDArray[np.float32]:
     """[..., count] float32 in the open interval (0, 1), 23 random bits each: draws 0, 1, ... of each stream."""
     bits = np.stack([draw(stream, i) for i in range(count)], axis=-1) >> np.uint64(41)
-    result: NDArray[np.float32] = (bits.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
-    return result
+    return (bits.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
 
 
 def below(words: Words, bound: ArrayLike) -> NDArray[np.int64]:
@@ -103,3 +105,21 @@ def below(words: Words, bound: ArrayLike) -> NDArray[np.int64]:
 def derived_seed(seed: int, purpose: int, index: int) -> int:
     """A seed of its own for (seed, purpose, index), in 0..2**63-1."""
     return int(draw(streams(seed, purpose, index), 0)[0] >> np.uint64(1))
+
+
+@contextmanager
+def kept_streams() -> Iterator[Any]:
+    """The global streams of Python, numpy and torch, which other code draws from, are afterwards as before. Gives torch
+    if it is imported."""
+    torch: Any = sys.modules.get("torch")
+    before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
+    on_gpus = torch.cuda.get_rng_state_all() if torch and torch.cuda.is_initialized() else None
+    try:
+        yield torch
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        if torch:
+            torch.set_rng_state(before[2])
+        if on_gpus is not None:
+            torch.cuda.set_rng_state_all(on_gpus)

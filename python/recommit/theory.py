@@ -32,8 +32,7 @@ TIE = 1e-12
 def F(u: ArrayLike) -> Floats:
     """(1 - u)(-log(1 - u)) / u on (0, 1): decreasing from 1 to 0, and alpha at a critical depth."""
     v = -np.log1p(-np.asarray(u, float))
-    result: Floats = v / np.expm1(v)  # the same ratio, without the cancellation at small u
-    return result
+    return v / np.expm1(v)  # the same ratio, without the cancellation at small u
 
 
 def u_star(alpha: ArrayLike) -> Floats:
@@ -47,8 +46,7 @@ def u_star(alpha: ArrayLike) -> Floats:
         middle = (low + high) / 2
         above = middle / np.expm1(middle) > alpha
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    result: Floats = -np.expm1(-(low + high) / 2)
-    return result
+    return -np.expm1(-(low + high) / 2)
 
 
 def log_success(h: ArrayLike, c: ArrayLike, alpha: ArrayLike) -> Floats:
@@ -61,14 +59,12 @@ def log_success(h: ArrayLike, c: ArrayLike, alpha: ArrayLike) -> Floats:
 
 def rate(h: ArrayLike, c: ArrayLike, alpha: ArrayLike) -> Floats:
     """g(h): the log success per action."""
-    result: Floats = log_success(h, c, alpha) / np.asarray(h, float)
-    return result
+    return log_success(h, c, alpha) / np.asarray(h, float)
 
 
 def h_star_cont(c: ArrayLike, alpha: ArrayLike) -> Floats:
     """The critical depth (u*/c)^(1/alpha), for alpha in (0, 1). Below 1 it is no optimum: h = 1 is."""
-    result: Floats = (u_star(alpha) / np.asarray(c, float)) ** (1 / np.asarray(alpha, float))
-    return result
+    return (u_star(alpha) / np.asarray(c, float)) ** (1 / np.asarray(alpha, float))
 
 
 def h_star_grid(c: float, alpha: float, largest: int = 8) -> int:
@@ -90,8 +86,7 @@ def p_fixed(h: ArrayLike, horizon: int, c: float, alpha: float, p0: float = 1.0,
     whole, rest = np.divmod(horizon, h)
     if relaxed:
         whole, rest = horizon / h, np.zeros_like(h)
-    result: Floats = p0 * np.exp(log_success(h, c, alpha)) ** whole * np.exp(log_success(rest, c, alpha))
-    return result
+    return p0 * np.exp(log_success(h, c, alpha)) ** whole * np.exp(log_success(rest, c, alpha))
 
 
 def dp_value(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from recommit.data.spec import DataSpec
     from recommit.puzzles.levels import Levels
     from recommit.puzzles.puzzle import Puzzle
     from recommit.watch.match import Level
@@ -99,6 +98,9 @@ class LevelOptions(BoardOptions):
     def of_policy(self, agent: str, trained: Sequence[str]) -> Self:
         """The options with what they leave open set for a policy: the puzzle and size that it was ``trained`` on
         (sliding-3x3), and the boxes and lengths of its run's data."""
+        from recommit.data.spec import DataSpec
+        from recommit.runs.directory import recipes_of
+
         matches = [match for match in map(_TRAINED.fullmatch, trained) if match and self.task in (None, match[1])]
         if self.file is not None or not matches:
             return self
@@ -107,9 +109,10 @@ class LevelOptions(BoardOptions):
         if self.size:
             size = (self.size[0], self.size[-1])
             task = next((name for name, other in known if other == size), task)
-        kinds = [
-            kind for spec in _recipes(agent) if (spec.task, spec.size) == (task, size) for kind in spec.difficulties
-        ]
+        specs = list[DataSpec]()
+        with suppress(ValueError):  # a policy that is no run has none
+            specs = recipes_of(agent)
+        kinds = [kind for spec in specs if (spec.task, spec.size) == (task, size) for kind in spec.difficulties]
         counts = [kind.boxes for kind in kinds]
         boxes = self.boxes or (BOXES if BOXES in counts else next(iter(counts), 0))
         lengths = [end for kind in kinds if kind.boxes == boxes for end in kind.length]
@@ -128,15 +131,6 @@ class LevelOptions(BoardOptions):
             return of_state(self.name, state, f"{self.name}, seed {self.seed}, number {index}")
         levels = read_levels(self.file)
         return of_state(levels.task, one(levels, index)[0], levels.titles[index] or f"level {index}")
-
-
-def _recipes(agent: str) -> list[DataSpec]:
-    """Data specs of a run; none of other policies."""
-    from recommit.runs.directory import recipes_of
-
-    with suppress(ValueError):
-        return recipes_of(agent)
-    return []
 
 
 def one(levels: Levels, index: int) -> Levels:

@@ -47,8 +47,7 @@ def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
     """True for keys of that split."""
     low, high = _BUCKETS[split]
     bucket = buckets(keys)
-    result: NDArray[np.bool_] = (bucket >= low) & (bucket < high)
-    return result
+    return (bucket >= low) & (bucket < high)
 
 
 def keys(task: str, states: States) -> Keys:
@@ -74,8 +73,7 @@ def members(spec: DataSpec, states: States, keys: Keys, split: str) -> NDArray[n
     if spec.disjoint != "regions":
         return belongs(keys, split)
     passed = regions(spec.puzzle(), states)
-    result: NDArray[np.bool_] = (passed > 0) & (passed & ~_inside(split) == 0)
-    return result
+    return (passed > 0) & (passed & ~_inside(split) == 0)
 
 
 def learnable(spec: DataSpec, states: States) -> NDArray[np.bool_]:
@@ -88,8 +86,7 @@ def learnable(spec: DataSpec, states: States) -> NDArray[np.bool_]:
     if spec.disjoint != "regions":
         return np.ones(len(states), bool)
     most = max(difficulty.length[1] for difficulty in spec.difficulties) + GATE
-    result: NDArray[np.bool_] = regions(spec.puzzle(), states, most) & ~_inside("train") == 0
-    return result
+    return regions(spec.puzzle(), states, most) & ~_inside("train") == 0
 
 
 def _inside(split: str) -> np.uint16:

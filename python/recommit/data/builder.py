@@ -25,7 +25,6 @@ from recommit.data.spec import DataSpec
 from recommit.storage import errors, files, ownership, safe_open
 from recommit.storage.children import Children, serve
 from recommit.storage.files import Files
-from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -60,28 +59,15 @@ def build(
         raise errors.WrongDataSpec(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
     target = Path(folder).absolute()
     work = files_ or Files()
-    _refuse_others(target)
-    files.make_folders(work, target)
     try:
+        ownership.refuse_foreign(target, (RECIPE,), "a data set")
+        files.make_folders(work, target)
         with Lock(target) as lock:
             return _Build(work, target, spec, workers, engine, lock.descriptor, progress).run()
     except OSError as error:
         raise errors.from_os(error, target) from error
     except MemoryError as error:
         raise errors.from_memory(error) from error
-
-
-def _refuse_others(folder: Path) -> None:
-    """Never build among files that are not ours."""
-    try:
-        entries = {entry.name for entry in folder.iterdir() if not entry.name.endswith(files.TEMPORARY)}
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise errors.from_os(error, folder) from error
-    if entries - {LOCK} and RECIPE not in entries:
-        others = ", ".join(sorted(entries)[:3])
-        raise errors.WrongFolder(f"{folder}: expected a new or empty folder, or one with a {RECIPE}; got {others}")
 
 
 @dataclass
@@ -153,16 +139,10 @@ class _Build:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""
         seen = manifest.overlap(self.folder, self.spec, records, self.workers)
         result = manifest.Manifest(self.spec, tuple(records), seen, manifest.versions())
-        self._keep(card.NAME, card.card(result))
-        self._keep(manifest.NAME, result.to_json())
+        files.keep(self.files, self.folder / card.NAME, card.card(result).encode())
+        files.keep(self.files, self.folder / manifest.NAME, result.to_json().encode())
         self.files.remove(self.folder / shards.JOURNAL)
         return result
-
-    def _keep(self, name: str, text: str) -> None:
-        """Write a file unless it is there already, byte for byte."""
-        path = self.folder / name
-        if not path.is_file() or safe_open.content(path) != text.encode():
-            files.replace(self.files, path, text.encode())
 
 
 def _fields(content: bytes, path: Path) -> dict[str, Any]:

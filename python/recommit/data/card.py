@@ -27,8 +27,9 @@ def card(manifest: Manifest) -> str:
     """The text: a function of the manifest alone."""
     spec = manifest.spec
     title = f"{spec.task} {', '.join(spec.difficulty_names)}: labelled commitments"
+    files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
     parts = [
-        _header(manifest, title),
+        _HEADER.format(title=title, task=spec.task, files="\n".join(files)),
         f"# {title}\n",
         _ABOUT,
         _splits(manifest),
@@ -36,12 +37,6 @@ def card(manifest: Manifest) -> str:
         _USE,
     ]
     return "\n".join(part for part in parts if part) + _RECIPE.format(recipe=spec.to_json(), content=manifest.content)
-
-
-def _header(manifest: Manifest, title: str) -> str:
-    """The metadata that the Hub reads."""
-    files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
-    return _HEADER.format(title=title, task=manifest.spec.task, files="\n".join(files))
 
 
 def _splits(manifest: Manifest) -> str:

@@ -43,7 +43,9 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
         raise WrongDataSpec(f"fresh: expected a generator, which has other instances, got the {spec.generator} levels")
     if seed == spec.seed:
         raise WrongDataSpec(f"fresh: expected another seed than that of the data, got {seed}")
-    apart = _read_before(spec, count, length)
+    # Sorted keys of the data's own test split, and of an evaluation's on instances of this length.
+    every = [starts(spec, "test", max(count, spec.test), reach) for reach in {(), length}]
+    apart = np.unique(np.concatenate([assignment.split_keys(spec, each.states) for each in every]))
     wanted = replace(spec.of_length(length), seed=seed)
     sampled = sampling.sample(wanted, "fresh", 0, np.arange(count) % len(wanted.difficulties), apart=apart)
     refuse_shared(spec, sampled.states, apart)
@@ -59,13 +61,6 @@ def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArra
             f"fresh: expected unused instances, got {trained.sum()} of training or validation and "
             f"{judged.sum()} of the test split"
         )
-
-
-def _read_before(spec: DataSpec, count: int, length: tuple[int, ...]) -> NDArray[np.uint64]:
-    """Sorted keys of the data's own test split, and of an evaluation's on instances of this length."""
-    many = max(count, spec.test)
-    every = [starts(spec, "test", many, reach) for reach in {(), length}]
-    return np.unique(np.concatenate([assignment.split_keys(spec, each.states) for each in every]))
 
 
 def rooms(spec: DataSpec, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:

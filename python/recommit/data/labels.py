@@ -102,12 +102,7 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts) -> Labell
 
 
 def _perturbed(
-    spec: DataSpec,
-    starts: Starts,
-    owner: NDArray[np.intp],
-    path: States,
-    offsets: NDArray[Any],
-    seed: int,
+    spec: DataSpec, starts: Starts, owner: NDArray[np.intp], path: States, offsets: NDArray[Any], seed: int
 ) -> LabelledRows:
     """States a few random actions off the expert path of the instance that each comes from."""
     puzzle, which = spec.puzzle(), np.tile(np.arange(spec.perturbed), len(starts))
@@ -134,5 +129,4 @@ def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64]) -> S
     number = rng.below(words, np.maximum(possible.sum(axis=1), 1))
     action = (np.cumsum(possible, axis=1) <= number[:, None]).sum(axis=1)
     moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=1)
-    result: States = np.where(puzzle.is_solved(moved, threads=1)[:, None, None], states, moved)
-    return result
+    return np.where(puzzle.is_solved(moved, threads=1)[:, None, None], states, moved)

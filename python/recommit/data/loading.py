@@ -188,7 +188,8 @@ class Mixture:
         begin = self.position + self.rank * self.batch
         low, high = self.before(begin), self.before(begin + self.batch)
         self.position += self.batch * self.world
-        return [_portion(order, int(a), int(b)) for order, a, b in zip(self.orders, low, high, strict=True)]
+        spans = zip(self.orders, low.tolist(), high.tolist(), strict=True)
+        return [Portion(order.take(first, max(end, first + 1)), end - first, first) for order, first, end in spans]
 
     @property
     def most(self) -> list[int]:
@@ -200,17 +201,13 @@ class Mixture:
         sets = np.repeat(np.arange(len(self.weights)), self.weights)
         places = np.arange(len(sets), dtype=np.uint64)
         number = blocks.astype(np.uint64)[:, None] * np.uint64(len(sets)) + places
-        result: NDArray[np.int64] = sets[
-            np.argsort(rng.draw(rng.streams(self.seed, rng.Purpose.MIX, number), 0), axis=1)
-        ]
-        return result
+        return sets[np.argsort(rng.draw(rng.streams(self.seed, rng.Purpose.MIX, number), 0), axis=1)]
 
     def before(self, row: int) -> NDArray[np.int64]:
         """Number of rows of each data set before row number ``row``."""
         block, place = divmod(row, sum(self.weights))
         begun = self.deal(np.array([block]))[0, :place]
-        counts: NDArray[np.int64] = block * np.array(self.weights) + np.bincount(begun, minlength=len(self.weights))
-        return counts
+        return block * np.array(self.weights) + np.bincount(begun, minlength=len(self.weights))
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -257,7 +254,3 @@ def _checked(weights: Sequence[int], sets: int) -> tuple[int, ...]:
             f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}"
         )
     return tuple(weights)
-
-
-def _portion(order: Order, first: int, end: int) -> Portion:
-    return Portion(order.take(first, max(end, first + 1)), end - first, first)

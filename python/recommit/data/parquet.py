@@ -204,8 +204,7 @@ def _numpy(array: pa.Array) -> NDArray[Any]:
 def _numbers(column: pa.DictionaryArray, number_of: Callable[[str], int]) -> NDArray[np.int64]:
     """A number for each word of a column that is coded by dictionary."""
     lookup = np.array([number_of(word) for word in column.dictionary.to_pylist()], np.int64)
-    result: NDArray[np.int64] = lookup[_numpy(column.indices)]
-    return result
+    return lookup[_numpy(column.indices)]
 
 
 def reader(source: Any) -> pq.ParquetFile:
@@ -290,8 +289,7 @@ def columns(path: Path, table: pa.Table, kinds: Mapping[str, str]) -> dict[str, 
 def _every_word(column: pa.DictionaryArray) -> NDArray[Any]:
     words = np.empty(len(column.dictionary), object)
     words[:] = column.dictionary.to_pylist()
-    result: NDArray[Any] = words[_numpy(column.indices)]
-    return result
+    return words[_numpy(column.indices)]
 
 
 def within(path: Path, name: str, values: NDArray[Any], low: int, high: int) -> None:

@@ -57,8 +57,7 @@ class LabelledRows:
     @property
     def dead(self) -> NDArray[np.bool_]:
         """True for rows that cannot reach the goal any more."""
-        result: NDArray[np.bool_] = self.distance < 0
-        return result
+        return self.distance < 0
 
     def sha256(self) -> str:
         """Hash the content: the same on every platform and for every version of the file format."""
@@ -77,14 +76,12 @@ def concatenate(parts: Sequence[LabelledRows]) -> LabelledRows:
 
 def bits(masks: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """bool[N, 4] -> one bit per action."""
-    result: NDArray[np.uint8] = np.packbits(masks, axis=1, bitorder="little")[:, 0]
-    return result
+    return np.packbits(masks, axis=1, bitorder="little")[:, 0]
 
 
 def masks(optimal: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """One bit per action -> bool[N, 4]."""
-    result: NDArray[np.bool_] = np.unpackbits(optimal[:, None], axis=1, count=4, bitorder="little").view(bool)
-    return result
+    return np.unpackbits(optimal[:, None], axis=1, count=4, bitorder="little").view(bool)
 
 
 def windows(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -140,13 +137,11 @@ def position_weights(distance: NDArray[np.int16]) -> NDArray[np.uint8]:
     An action decoder that does not see the depth learns the same from one 8-action target with these weights
     (4, 3, 2, 2, 1, 1, 1, 1 where depth 8 is admissible) as from the samples one by one.
     """
-    result: NDArray[np.uint8] = covered(distance, DEPTHS).sum(axis=2, dtype=np.uint8)
-    return result
+    return covered(distance, DEPTHS).sum(axis=2, dtype=np.uint8)
 
 
 def covered(distance: NDArray[np.integer], depths: Sequence[int], places: int = NEXT) -> NDArray[np.bool_]:
     """bool[N, places, D]: does position j have a target in the sample of each depth? Not if the goal is nearer than
     that."""
     depth = np.array(depths)
-    result: NDArray[np.bool_] = (distance[:, None, None] >= depth) & (np.arange(places)[:, None] < depth)
-    return result
+    return (distance[:, None, None] >= depth) & (np.arange(places)[:, None] < depth)

@@ -53,12 +53,7 @@ def starts(spec: DataSpec, split: str, shard: int) -> Starts:
 
 
 def sample(
-    spec: DataSpec,
-    split: str,
-    shard: int,
-    which: NDArray[np.intp],
-    *,
-    apart: NDArray[np.uint64] | None = None,
+    spec: DataSpec, split: str, shard: int, which: NDArray[np.intp], *, apart: NDArray[np.uint64] | None = None
 ) -> Starts:
     """Make instance i of difficulty ``which[i]``. ``apart`` holds (sorted) keys of what splits do not share, starts or
     layouts, that must not occur."""
@@ -168,8 +163,7 @@ def _contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDAr
     if not len(sorted_keys):
         return np.zeros(len(keys), bool)
     at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    result: NDArray[np.bool_] = sorted_keys[at] == keys
-    return result
+    return sorted_keys[at] == keys
 
 
 def _first(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:

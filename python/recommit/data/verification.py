@@ -66,7 +66,10 @@ def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None
     at = np.flatnonzero(expert.t == 0)
     _all(name, "t (paths are whole)", np.diff([*at, len(expert)]) == expert.length[at])
     _all(name, "t (paths are in order)", expert.t == np.arange(len(expert)) - np.repeat(at, expert.length[at]))
-    _steps(dataset.puzzle, expert, name)
+    # The first expert action of each state on a path leads to the next state of the path.
+    after = dataset.puzzle.step(expert.states, np.minimum(expert.actions[:, 0], 3))
+    along = (after[:-1] == expert.states[1:]).all(axis=(1, 2))
+    _all(name, "state (expert actions lead along the path)", along, expert.distance[:-1] != 1)
     per_path = sum(rows.sample_count(length) for length in expert.length[at].tolist())
     _same(name, "samples of expert paths", per_path, shards.samples(expert))
     states = np.ascontiguousarray(expert.states[at])
@@ -75,18 +78,6 @@ def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None
     for index, difficulty in enumerate(dataset.spec.difficulties):
         low, high = difficulty.length
         _all(name, "length", (low <= content.length) & (content.length <= high), content.difficulty == index)
-
-
-def _steps(puzzle: Puzzle, expert: LabelledRows, name: str) -> None:
-    """The first expert action of each state on a path leads to the next state of the path."""
-    last = expert.distance == 1
-    after = puzzle.step(expert.states, np.minimum(expert.actions[:, 0], 3))
-    _all(
-        name,
-        "state (expert actions lead along the path)",
-        (after[:-1] == expert.states[1:]).all(axis=(1, 2)),
-        ~last[:-1],
-    )
 
 
 def _all(name: str, what: str, good: NDArray[np.bool_], where: NDArray[np.bool_] | None = None) -> None:

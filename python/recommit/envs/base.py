@@ -96,12 +96,11 @@ class Bank:
     @property
     def core(self) -> _core.LevelBank:
         """The bank as compiled code reads it; generated ones are made once in a process."""
-        made: _core.LevelBank = (
+        return (
             _generated(self.task, self.size, self.seed, self.length)
             if self.states is None
             else self.task.core.make_bank(self.states)
         )
-        return made
 
     def __len__(self) -> int:
         return self.size if self.states is None else len(self.states)
@@ -123,8 +122,7 @@ class Bank:
 
 @lru_cache(maxsize=64)
 def _generated(task: Puzzle, size: int, seed: int, length: tuple[int, int] | None) -> _core.LevelBank:
-    bank: _core.LevelBank = task.core.make_bank(task.generate(size, seed=seed, length=length).states)
-    return bank
+    return task.core.make_bank(task.generate(size, seed=seed, length=length).states)
 
 
 def _bank(kind: type[Puzzle], options: EnvOptions) -> Bank:
@@ -255,8 +253,7 @@ class Episodes:
         """States as they are observed."""
         if self.observation == "onehot":
             planes = np.arange(self.task.highest + 1, dtype=np.uint8)[:, None, None]
-            seen: Bytes = (states[:, None] == planes).astype(np.uint8)
-            return seen
+            return (states[:, None] == planes).astype(np.uint8)
         return self._frames(states) if self.observation == "rgb" else states
 
     def _frames(self, states: Bytes) -> Bytes:

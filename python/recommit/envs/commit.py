@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Bytes = NDArray[np.uint8]
-    Bools = NDArray[np.bool_]
+    from recommit.envs.base import Bools, Bytes, Info
+
     Counts = NDArray[np.int64]
-    Info = dict[str, Any]
 
 MAX_DEPTH = 1024
 

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.envs.base import Bools, Bytes, Info
     from recommit.puzzles.frames import Frames
 
-    Bytes = NDArray[np.uint8]
-    Bools = NDArray[np.bool_]
-    Info = dict[str, Any]
 
 MAX_ENVS = 2**24
 _ONE = np.ones(1, np.bool_)
@@ -85,8 +83,7 @@ class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
 
     def action_masks(self) -> Bools:
         """bool[4]: the actions that would change the state, as MaskablePPO asks for them."""
-        masks: Bools = self._open(running=True).describe()[0][0]
-        return masks
+        return self._open(running=True).describe()[0][0]
 
     def _observe(self, state: Bytes) -> Bytes:
         return state if self.observation == "grid" else self.shown(state[None])[0]
@@ -175,8 +172,7 @@ class PuzzleVectorEnv(Episodes, Batched):
 
     def action_masks(self) -> Bools:
         """bool[num_envs, 4]: the actions that would change each state."""
-        masks: Bools = self._open(running=True).describe()[0]
-        return masks
+        return self._open(running=True).describe()[0]
 
     def render(self) -> tuple[Any, ...] | None:
         """One frame, or one text, per slot."""

@@ -91,8 +91,7 @@ class Branches:
                 "branches: expected an environment whose info has success or is_success, got one that has neither; "
                 "compare rewards: branches.depths[branches.reward.mean(axis=0).argmax()]"
             )
-        result: Floats = (self.success - price * self.queries).mean(axis=0)
-        return result
+        return (self.success - price * self.queries).mean(axis=0)
 
     def best(self, price: float = 0.0) -> int:
         """The depth of the highest value, the deepest of equals."""

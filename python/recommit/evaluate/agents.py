@@ -166,8 +166,7 @@ class PolicyPlayer:
         rows = self.rows("adaptive", budget)
         counts = np.bincount(rows.depth[rows.turn < budget], minlength=MOST_ACTIONS + 1)
         of_head = counts[list(self.policy.config.depths)]
-        result: NDArray[np.float64] = of_head / max(of_head.sum(), 1)
-        return result
+        return of_head / max(of_head.sum(), 1)
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
         """The best probabilities that are the same in every state and need no more actions than adaptive, on

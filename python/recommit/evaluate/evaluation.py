@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from recommit.data import held_out
-from recommit.evaluate import metrics, policy_plans, summaries, text, transcripts
+from recommit.evaluate import metrics, policy_plans, reported, summaries, text, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.family import FamilyResults, Members
@@ -82,7 +82,7 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
         family = Members(options.run, options.seed, options.task)
         agents = paper_tables.agents_of(family, options.tables)
         options = replace(options, run=family.adaptive, agents=agents)
-        members = family if paper_tables.in_paper(family) else None  # of other puzzles there is nothing to compare
+        members = family if family.task in reported.ABLATION else None  # of other puzzles there is nothing to compare
     recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
     team = distributed.meet(options.device)
     opened = EvaluationStore(options.out) if team.is_main_process else nullcontext()
@@ -272,12 +272,13 @@ class Evaluation:
     def _figures(self) -> list[dict[str, Any]]:
         """Everything that is computed from decisions."""
         prices, summary = self.options.prices, []
+        difficulties = self.data.of_length(self.options.length).difficulty_names
         played: dict[tuple[str, str], list[EpisodeRows]] = {}
         for agent, (budget, k) in product(self.options.names, self.budgets.items()):
             every = [self._stored(file_name(agent, self._played(agent, k), seed)) for seed in range(agent.seeds)]
             one = played[str(agent), budget] = [metrics.episodes(rows, self.length, k) for rows in every]
             figures = summaries.row(every, one, k, self.rooms, self.options.edges, prices)
-            figures["by_difficulty"] = self._by_difficulty(one)
+            figures["by_difficulty"] = summaries.by_difficulty(one, self.sampled.difficulty, difficulties)
             if agent.swept:
                 figures["threshold"] = self.store.entries(THRESHOLDS)[file_name(agent, k, 0)]["threshold"]
             summary.append({**self._about(agent, budget), **figures, **self._validated(agent, k)})
@@ -293,10 +294,6 @@ class Evaluation:
             self.store.write_json(COMPUTE, costs)
         return summary
 
-    def _by_difficulty(self, played: list[EpisodeRows]) -> dict[str, dict[str, Any]]:
-        names = self.data.of_length(self.options.length).difficulty_names
-        return summaries.by_difficulty(played, self.sampled.difficulty, names)
-
     def _about(self, agent: AgentName, budget: str) -> dict[str, Any]:
         """The first fields of a row: what plays what, and what it reads."""
         picture = {}
@@ -306,7 +303,7 @@ class Evaluation:
         elif agent.asks_policy and "cell" in cost:
             picture = {"cell": cost["cell"], "mflops": cost["flops" if agent.asks_head else "plan_flops"] / 1e6}
         head = {"agent": str(agent), "task": self.data.task, "budget": budget, "seeds": agent.seeds, **picture}
-        words = self.options.instance_words
+        words = split_words(self.options.split, self.options.fresh)
         return {**head, "uses": agent.uses, **({} if words == split_words() else {"split": words})}
 
     def _stored(self, name: str) -> DecisionRows:

@@ -79,16 +79,6 @@ class Members:
         folder = member(self.family, name, self.seed if seed is None else seed)
         return folder if (folder / "best.json").is_file() else None
 
-    def single(self, depth: int, kind: str) -> Path | None:
-        """What learned from one depth alone: imitation (``SFT``), then also reinforcement (``RL``)."""
-        reinforced = self.run(f"single-{depth}")
-        if kind == "RL":
-            return reinforced
-        folder = self.family / f"single-{depth}-init"
-        if (folder / "best.json").is_file():
-            return folder
-        return None if reinforced is None else reinforced / "init"  # of all puzzles, so it lies in no family
-
     @cached_property
     def heads(self) -> dict[str, Path]:
         """Policies with heads that were trained on a run's plans, by ``HEADS``: all of them whole."""
@@ -121,16 +111,11 @@ class Members:
         """Configuration of the adaptive run."""
         return verified.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "advantage": dict})
 
-    @property
-    def like_paper(self) -> bool:
-        """Has the adaptive run itself the paper's estimator, a commitment compared with others of its state?"""
-        return bool(self.config["advantage"]["estimator"] == "state")
-
     @cached_property
     def stages(self) -> dict[str, StageCheckpoint | None]:
         """The last whole checkpoint in every third of the adaptive run; None where none was kept."""
-        steps, last = int(self.config["optim"]["steps"]), dict.fromkeys(STAGES)
-        checkpoints: dict[str, StageCheckpoint | None] = dict(last)
+        steps = int(self.config["optim"]["steps"])
+        checkpoints: dict[str, StageCheckpoint | None] = dict.fromkeys(STAGES)
         for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
             try:
                 step = verify(folder)
@@ -162,8 +147,12 @@ class Members:
         return tuple(clamped(EVERY, None if at.policy == best_policy(self.adaptive) else at.policy))
 
     def alone(self, depth: int, kind: str) -> tuple[str, ...]:
-        """Agents: a run that learned from one depth alone, clamped to every depth of the head."""
-        folder = self.single(depth, kind)
+        """Agents: what learned from one depth alone, by imitation (``SFT``), or then also by reinforcement (``RL``),
+        clamped to every depth of the head."""
+        folder = self.run(f"single-{depth}")
+        if kind == "SFT":
+            own = self.family / f"single-{depth}-init"  # one of all puzzles lies in no family
+            folder = own if (own / "best.json").is_file() else folder and folder / "init"
         return tuple(clamped(DEPTHS, folder)) if folder else ()
 
     def other(self, agent: str, name: str, seed: int | None = None) -> tuple[str, ...]:

@@ -44,8 +44,7 @@ class EpisodeRows:
     @property
     def lost(self) -> NDArray[np.bool_]:
         """Episodes that ended in an unsolvable state."""
-        result: NDArray[np.bool_] = self.end == UNSOLVABLE
-        return result
+        return self.end == UNSOLVABLE
 
 
 def within(rows: DecisionRows, budget: int) -> DecisionRows:
@@ -58,8 +57,7 @@ def progress(rows: DecisionRows) -> NDArray[np.int32]:
     """Compute by how much each decision lowers the distance; 0 where either end is lost, also of a commitment that came
     closer before it lost the level."""
     solvable = (rows.before >= 0) & (rows.after >= 0)
-    result: NDArray[np.int32] = np.where(solvable, rows.before - rows.after, 0)
-    return result
+    return np.where(solvable, rows.before - rows.after, 0)
 
 
 def episodes(rows: DecisionRows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
@@ -168,8 +166,7 @@ def _buckets(rows: DecisionRows, played: EpisodeRows, chosen: NDArray[np.bool_],
     each."""
     if edges == "thirds":
         whole = played.length[rows.instance]
-        result: NDArray[np.int64] = (3 * rows.before > whole).astype(np.int64) + (3 * rows.before > 2 * whole)
-        return result
+        return (3 * rows.before > whole).astype(np.int64) + (3 * rows.before > 2 * whole)
     near, mid = NEAR, MID
     if edges == "terciles":
         distances = np.sort(rows.before[chosen & (rows.before >= 0)])
@@ -184,11 +181,7 @@ def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, fl
         return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
     middle = float(counts @ values / total)
     deviation = float(np.sqrt(counts @ (values - middle) ** 2 / total))
-    return {
-        "failure_rate": float(counts[values <= 0].sum() / total),
-        "mean_progress": middle,
-        "progress_sd": deviation,
-    }
+    return {"failure_rate": float(counts[values <= 0].sum() / total), "mean_progress": middle, "progress_sd": deviation}
 
 
 def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:

@@ -136,11 +136,6 @@ class EvaluateOptions:
         return tuple(AgentName.parse(name) for name in self.agents)
 
     @property
-    def instance_words(self) -> str:
-        """Say which instances the figures are of."""
-        return split_words(self.split, self.fresh)
-
-    @property
     def prices(self) -> Prices | None:
         """None where nothing has a price: then there are no values besides."""
         from recommit.prices import Prices

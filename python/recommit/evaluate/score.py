@@ -207,8 +207,10 @@ def read_agent(given: str, *, trusted: bool = False) -> ScoredAgent:
         return _of_function(Path(python[1]), python[2] or "agent", trusted=trusted)
     if given.endswith(".jsonl"):
         return ScoredAgent("commitments", files.file_sha256(Path(given)), partial(_of_file, Path(given)))
-    if (Path(given) / MANIFEST).is_file():
-        return ScoredAgent("zero-shot", _sha256_of(Path(given)), partial(_of_zero_shot, Path(given)))
+    if ((folder := Path(given)) / MANIFEST).is_file():
+        parts = [files.file_sha256(folder / name) for name in (MANIFEST, transcripts.DECISIONS)]
+        play = lambda split, budget: transcripts.rows(folder, split.task, list(split.ids), split.starts, budget)
+        return ScoredAgent("zero-shot", files.sha256(" ".join(parts).encode()), play)
     return _of_policy(given)
 
 
@@ -293,12 +295,3 @@ def _of_file(path: Path, split: FrozenSplit, budget: int) -> Commitments:
             f"{len(wanted) - len(missing)} and none for level {missing[0][1]}; nothing done is an empty list"
         )
     return [found[place] for place in wanted]
-
-
-def _of_zero_shot(folder: Path, split: FrozenSplit, budget: int) -> DecisionRows:
-    return transcripts.rows(folder, split.task, list(split.ids), split.starts, budget)
-
-
-def _sha256_of(folder: Path) -> str:
-    parts = [files.file_sha256(folder / name) for name in (MANIFEST, transcripts.DECISIONS)]
-    return files.sha256(" ".join(parts).encode())

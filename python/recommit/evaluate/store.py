@@ -25,7 +25,6 @@ from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -54,10 +53,8 @@ class EvaluationStore:
         self._digests = verified.digests(self.folder)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lock.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._lock.__exit__()
 
     def begin(self, plan: dict[str, Any]) -> None:
         """Write down what is asked for. Other agents may be asked for in the same folder; nothing else may change
@@ -88,10 +85,6 @@ class EvaluationStore:
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
         self.write_table(f"decisions/{name}.parquet", rows.stored())
-
-    def has(self, name: str) -> bool:
-        """Are there rows by this name in ``decisions/``?"""
-        return self._there(f"decisions/{name}.parquet")
 
     def entries(self, name: str) -> dict[str, Any]:
         """What a JSON file of the folder maps; nothing where there is no file yet."""

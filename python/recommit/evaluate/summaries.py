@@ -173,5 +173,4 @@ def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[l
 
 def per_instance(played: list[EpisodeRows], name: str) -> NDArray[np.float64]:
     """Means over seeds."""
-    result: NDArray[np.float64] = np.mean([getattr(one, name).astype(np.float64) for one in played], axis=0)
-    return result
+    return np.mean([getattr(one, name).astype(np.float64) for one in played], axis=0)

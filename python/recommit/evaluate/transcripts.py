@@ -28,12 +28,7 @@ LETTERS = "udlr"
 RUN: verified.Fields = {"model": str, "cell": int, "budget": int, "data": (dict, type(None))}
 EPISODE: verified.Fields = {"instance": str, "finished": bool}
 DECISIONS = "decisions.jsonl"
-DECISION: verified.Fields = {
-    "instance": str,
-    "actions": [str],
-    "state": list,
-    **dict.fromkeys(("decision", "h"), int),
-}
+DECISION: verified.Fields = {"instance": str, "actions": [str], "state": list, **dict.fromkeys(("decision", "h"), int)}
 
 
 def replayed(task: Puzzle, starts: NDArray[np.uint8], budget: int, commitments: Commitments) -> DecisionRows:

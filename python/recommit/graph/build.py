@@ -40,12 +40,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graph.graph import Nodes, States
     from recommit.graph.options import GraphBuildOptions
     from recommit.puzzles.levels import Levels
     from recommit.puzzles.puzzle import Puzzle
 
-    Nodes = NDArray[np.int64]
-    States = NDArray[np.uint8]
     Arrays = dict[str, NDArray[Any]]
     #: Runs a pass through the policy.
     RunPass: TypeAlias = Callable[[Callable[[], Any]], Any]

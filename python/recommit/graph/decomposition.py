@@ -18,6 +18,7 @@ from recommit.graph.score import SettingRow
 from recommit.graph.values import solver_values
 from recommit.results import intervals
 from recommit.results.table import bounds
+from recommit.storage.schema import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from recommit.graph.score import GraphScorer, RuleScore
     from recommit.horizon.rule_registry import NamedRule
 
-    Floats = NDArray[np.float64]
     Ends = tuple[float, float | None, float | None]
 
 
@@ -63,14 +63,16 @@ class RuleParts(SettingRow):
 
 def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule]) -> list[RuleParts]:
     """The parts of every row with a threshold of its own."""
-    graph, by_name, result = _of_every_state(scorer.graph), {entry.name: entry for entry in entries}, []
+    graph, by_name, result = scorer.graph, {entry.name: entry for entry in entries}, []
+    budget = f"one for {graph.budget} observations; build it without --budget"
+    refuse((graph.budget, "graph", "one of every state", budget))
     part = graph.part(_on_ways(graph, graph.starts), graph.starts, graph.groups)
     # Rules read the policy's plans, and their depths cut the solver's.
     optimal, read = replace(scorer, graph=with_optimal_plans(part)), RulesOnGraph(part)
     distance = graph.distance[graph.starts]
     for row in (each for each in rows if not each.shared):
         setting = next(each for each in scorer.settings if row.under(each))
-        entry, returns = row.entry(by_name[row.rule]), setting.prices.returns
+        entry, returns = by_name[row.rule].at(row.threshold), setting.prices.returns
         best = solver_values(distance, ALL_DEPTHS, setting.budget, setting.prices)[-1]
         crossed = returns(*optimal.outcome(entry, setting.budget, read))
         rule, oracle = returns(*scorer.outcome(entry, setting.budget)), scorer.oracle(setting)
@@ -93,11 +95,3 @@ def _on_ways(graph: CommitmentGraph, starts: NDArray[np.integer]) -> NDArray[np.
             "graph: expected one with the solver's ways from its starts, got one without; build it with --ways"
         ) from None
     return result
-
-
-def _of_every_state(graph: CommitmentGraph) -> CommitmentGraph:
-    if graph.budget:
-        raise ValueError(
-            f"graph: expected one of every state, got one for {graph.budget} observations; build it without --budget"
-        )
-    return graph

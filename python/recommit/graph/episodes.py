@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.build import PolicyGraph
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats, Nodes
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
     #: Chooses the depths: takes the turn, the episodes under way and the planned nodes where they are, and gives
     #: the column of each one's depth. It may remember what its episodes have seen; a turn of 0 begins new ones.
     Chooser: TypeAlias = Callable[[int, Nodes, Nodes], Nodes]
@@ -180,8 +178,7 @@ def sampled(graph: PolicyGraph, probs: NDArray[np.floating] | None, seed: int) -
 def sampled_columns(probs: Floats, numbers: NDArray[np.integer], seed: int) -> Nodes:
     """A column for each number, by its row of ``probs``, from the stream of that number."""
     uniform = rng.uniform(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
-    result: Nodes = (uniform[:, None] >= np.cumsum(probs, axis=1)[:, :-1]).sum(axis=1)
-    return result
+    return (uniform[:, None] >= np.cumsum(probs, axis=1)[:, :-1]).sum(axis=1)
 
 
 def _head_columns(graph: CommitmentGraph) -> Nodes:
@@ -191,12 +188,10 @@ def _head_columns(graph: CommitmentGraph) -> Nodes:
 def softmax(logits: NDArray[np.floating]) -> Floats:
     """Over the last axis."""
     weights = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
-    result: Floats = weights / weights.sum(axis=-1, keepdims=True)
-    return result
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def log_softmax(logits: NDArray[np.floating]) -> Floats:
     """Over the last axis; finite where a probability is too small for a number."""
     below = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
-    result: Floats = below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
-    return result
+    return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
+    Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
     States = NDArray[np.uint8]
 
@@ -213,11 +214,7 @@ class CommitmentGraph:
         columns: dict[str, Any] = {k: v[nodes] for k, v in arrays.items() if k not in ("landing", "starts", "groups")}
         rooms = np.arange(len(starts)) if groups is None else groups
         return replace(
-            self,
-            **columns,
-            landing=number[self.landing[nodes]],
-            starts=number[starts],
-            groups=rooms.astype(np.int32),
+            self, **columns, landing=number[self.landing[nodes]], starts=number[starts], groups=rooms.astype(np.int32)
         )
 
 

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Nodes
 
-    Nodes = NDArray[np.int64]
 
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8
@@ -136,8 +135,7 @@ def _done(
     actions = distance + level + 1
     bound = prices.returns(1.0, actions, -(-actions // max(depths)))
     cheapest = (cost < FAILED) & (cost // STEP - distance <= level)
-    result: NDArray[np.bool_] = (value > bound + TIE) | ((value >= bound - TIE) & cheapest)
-    return result
+    return (value > bound + TIE) | ((value >= bound - TIE) & cheapest)
 
 
 def _wasted(graph: PolicyGraph, roots: Nodes, budget: int, columns: Nodes) -> Nodes:
@@ -170,7 +168,6 @@ def greedy(graph: CommitmentGraph, depths: tuple[int, ...], *, rate: bool) -> Ch
         gained = np.where((here < 0) | (after < 0), -np.inf, here - after)
         if rate:
             gained = gained / np.maximum(graph.executed[nodes][:, columns], 1)
-        result: Nodes = columns[gained.argmax(axis=1)]
-        return result
+        return columns[gained.argmax(axis=1)]
 
     return choose

@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats, Nodes
     from recommit.prices import Prices
-
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

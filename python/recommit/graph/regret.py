@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.episodes import Chooser
+    from recommit.graph.graph import Floats, Nodes
     from recommit.graph.values import OptimalValues
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
 
 #: Why a commitment was not the best: the first of these that applies.
 CAUSES = ("last observation", "lost level", "loop", "too deep", "too shallow")

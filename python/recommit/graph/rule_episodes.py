@@ -8,8 +8,8 @@ the same episodes on the same plans.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,25 +20,16 @@ from recommit.horizon.rule import need
 from recommit.storage.python_file import failing_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Nodes
+    from recommit.horizon.rule import Depths
     from recommit.horizon.rule_registry import NamedRule
-
-    Depths = NDArray[np.int32]
-    Nodes = NDArray[np.int64]
-
-
-class PlansOf(Protocol):
-    """The plans of nodes, beside what is left of the last ones."""
-
-    def __call__(self, nodes: Nodes, previous: Tail | None = None) -> Plans:
-        """In the order of the nodes."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +49,16 @@ class LikeliestDepth(Rule):
 
 
 class RuleChooser:
-    """A ``Chooser`` by a rule. ``orders`` are those of all nodes (``NamedRule.orders``), where the rule has been asked
-    before; otherwise it is asked at every observation."""
+    """A ``Chooser`` by a rule. ``plans_of`` gives the plans of nodes, beside what is left of the last ones; ``orders``
+    are those of all nodes (``NamedRule.orders``), where the rule has been asked before; otherwise it is asked at every
+    observation."""
 
     def __init__(
-        self, entry: NamedRule, plans_of: PlansOf, depths: tuple[int, ...] = ALL_DEPTHS, orders: Depths | None = None
+        self,
+        entry: NamedRule,
+        plans_of: Callable[..., Plans],
+        depths: tuple[int, ...] = ALL_DEPTHS,
+        orders: Depths | None = None,
     ) -> None:
         self._entry, self._plans_of, self._orders = entry, plans_of, orders
         self._column = np.zeros(depths[-1] + 1, np.int64)
@@ -127,16 +123,6 @@ def adaptive_memory(graph: PolicyGraph) -> Chooser:
     return RuleChooser(entry, plans_of, graph.depths)
 
 
-def _actions(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
-    """Actions alone, which are all that ``Consecutive`` reads: it is asked often."""
-    return Plans(every.actions[nodes], previous=previous)
-
-
-def _all(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
-    """All that is known of these plans, for a rule of one's own that reads the last ones too."""
-    return every.part(nodes, previous=previous)
-
-
 @dataclass(frozen=True, eq=False)
 class RulesOnGraph:
     """A finished graph laid out for rules: the plans of all nodes, read once."""
@@ -190,8 +176,10 @@ class RulesOnGraph:
         entry, every = self._with_head(entry), self.plans_for(entry)
         if orders is None and "previous" not in entry.reads:
             orders = entry.orders(every)
-        part = _actions if isinstance(entry.rule, Consecutive) else _all
-        return RuleChooser(entry, partial(part, every), self.graph.depths, orders)
+        if isinstance(entry.rule, Consecutive):  # which is asked often
+            every = Plans(every.actions)
+        part = lambda nodes, previous=None: every.part(nodes, previous=previous)
+        return RuleChooser(entry, part, self.graph.depths, orders)
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Chooser]:
         """The rule at work with each of these thresholds."""
@@ -199,18 +187,14 @@ class RulesOnGraph:
         if type(entry.rule).order is not Rule.order:
             yield from (self.chooser(entry.at(float(each))) for each in thresholds)
             return
-        returning = _orders_by_depth(entry.rule)
+        # [8, depths] a row per depth of the first visit: the order follows from it alone.
+        one = Plans(np.zeros((1, PLAN), np.uint8))
+        returning = np.concatenate([Fixed(depth, depths=entry.rule.depths).order(one) for depth in ALL_DEPTHS])
         for depths in entry.rule.sweep(self.plans_for(entry), thresholds):
             yield self.chooser(entry, returning[depths - 1] if entry.memory else depths[:, None])
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))
-
-
-def _orders_by_depth(rule: Rule) -> Depths:
-    """[8, depths] a row per depth of the first visit: the order follows from it alone."""
-    one = Plans(np.zeros((1, PLAN), np.uint8))
-    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in ALL_DEPTHS])
 
 
 def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:

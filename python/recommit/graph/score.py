@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats
     from recommit.horizon.rule_registry import NamedRule
 
-    Floats = NDArray[np.float64]
 
 #: Thresholds of a curve.
 STEPS = 50
@@ -181,10 +180,6 @@ class SettingRow:
         """Is it of this setting?"""
         return Setting(self.budget, Prices(self.price_action, self.price_observation)) == setting
 
-    def entry(self, entry: NamedRule) -> NamedRule:
-        """The rule with the threshold of this row."""
-        return entry if self.threshold is None else entry.at(self.threshold)
-
 
 @dataclass(frozen=True)
 class RuleScore(SettingRow):
@@ -206,12 +201,6 @@ class RuleScore(SettingRow):
     causes: dict[str, float]
 
 
-def best_thresholds(scorer: GraphScorer, entry: NamedRule) -> tuple[dict[Setting, float], float]:
-    """The best threshold for each setting, and the best for all together."""
-    swept = scorer.sweep(entry)
-    return {each: swept.best([each]) for each in scorer.settings}, swept.best(scorer.settings)
-
-
 def score(
     scorer: GraphScorer,
     entries: Sequence[NamedRule],
@@ -227,9 +216,10 @@ def score(
         if not entry.swept:
             rows += [_row(scorer, chosen_on, entry, each, None, shared=False) for each in scorer.settings]
             continue
-        single, together = best_thresholds(chosen_on, entry)
+        swept = chosen_on.sweep(entry)
         for each, shared in product(scorer.settings, (False, True)):
-            rows.append(_row(scorer, chosen_on, entry, each, together if shared else single[each], shared=shared))
+            threshold = swept.best(scorer.settings if shared else [each])
+            rows.append(_row(scorer, chosen_on, entry, each, threshold, shared=shared))
     return rows
 
 
@@ -242,7 +232,7 @@ def _row(
     *,
     shared: bool,
 ) -> RuleScore:
-    played = scorer.played(entry if threshold is None else entry.at(threshold), setting)
+    played = scorer.played(entry.at(threshold), setting)
     solved, actions, observations = played.outcome()
     returns = setting.prices.returns(solved, actions, observations)
     value = intervals.mean(returns, scorer.graph.groups)
@@ -297,7 +287,7 @@ def mean_gains(
     oracle, rows = by_price({each: here.oracle(each) for each in settings}), []
     for entry in entries:
         threshold = chosen_on.sweep(entry).best(settings) if entry.swept else None
-        own = by_price(here.values(entry if threshold is None else entry.at(threshold)))
+        own = by_price(here.values(entry.at(threshold)))
         gain, shares = intervals.mean_gain(own, fixed, oracle, scorer.graph.groups)
         rows.append(MeanGain(entry.name, budget, price_action, threshold, *table.bounds(gain), tuple(shares)))
     return rows

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from recommit.prices import RATIOS
-from recommit.results.intervals import Interval
-from recommit.results.table import Grid, figure, number, percent, spread
+from recommit.results.table import Grid, figure, number, of_bounds, percent, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.graph.decomposition import Ends, RuleParts
+    from recommit.graph.decomposition import RuleParts
     from recommit.graph.graph import CommitmentGraph
     from recommit.graph.score import GraphScorer, MeanGain, RuleScore
     from recommit.prices import Setting
@@ -94,8 +93,8 @@ def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
         "rule": lambda row: row.rule,
         "value": lambda row: percent(row.value),
         "optimal": lambda row: percent(row.best),
-        "plans lose (95 %)": lambda row: _points(row.plans_lose),
-        "depths lose (95 %)": lambda row: _points(row.depths_lose),
+        "plans lose (95 %)": lambda row: spread(of_bounds(row.plans_lose), 1, 100.0),
+        "depths lose (95 %)": lambda row: spread(of_bounds(row.depths_lose), 1, 100.0),
         "plans first": lambda row: order(row.plans_first),
         "depths first": lambda row: order(row.depths_first),
     }
@@ -110,10 +109,6 @@ def _by_value(rows: Sequence[Row], setting: Setting) -> list[Row]:
 
 def _threshold(row: RuleScore | MeanGain) -> str:
     return "" if row.threshold is None else f"{row.threshold:.3g}"
-
-
-def _points(ends: Ends) -> str:
-    return spread(Interval.of(dict(zip(("mean", "low", "high"), ends, strict=True))), 1, 100.0)
 
 
 def _most(causes: dict[str, float]) -> str:

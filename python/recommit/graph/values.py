@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats, Nodes
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
     #: A choice of depths: a column for every node, or probabilities [N, depths]; either may have an axis [K, ...]
     #: before, row k - 1 with k observations left.
     DepthPolicy: TypeAlias = "NDArray[np.integer] | Floats"
@@ -126,8 +124,7 @@ def solver_values(
     within = (distance >= 0) & (observations <= remaining)
     solving = np.where(within, prices.returns(1.0, distance, observations), -np.inf)
     failing = -remaining * (prices.observation + prices.action * depths[0])
-    result: Floats = np.where(distance == 0, 1.0, np.maximum(solving, failing))
-    return result
+    return np.where(distance == 0, 1.0, np.maximum(solving, failing))
 
 
 #: Columns of ``outcomes``.
@@ -236,12 +233,10 @@ class OptimalValues:
     @cached_property
     def solvable(self) -> NDArray[np.bool_]:
         """[K + 1, N] can any choice of depths still solve it?"""
-        result: NDArray[np.bool_] = optimal_values(self.graph, self.budget, Prices()) > 0
-        return result
+        return optimal_values(self.graph, self.budget, Prices()) > 0
 
     def q_values(self, remaining: int, nodes: Nodes) -> Floats:
         """[nodes, depths] Q of nodes with a plan."""
         graph = self.graph
         onward = self.value[remaining - 1][graph.landing[nodes]]
-        result: Floats = onward - self.prices.cost(graph.executed[nodes])
-        return result
+        return onward - self.prices.cost(graph.executed[nodes])

@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 class Fixed(Rule):
     """Always the same depth: ``n_action_steps``, ``replan_steps`` and their like."""
 
+    _numbers: ClassVar[dict[str, float]] = {"depth": 1}
     depth: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "depth", checks.integer("depth", self.depth, 1))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """``depth``, which no plan may be shorter than."""
@@ -43,11 +40,8 @@ class Repetition(Rule):
     first.
     """
 
+    _numbers: ClassVar[dict[str, float]] = {"tolerance": 0.0}
     tolerance: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """The length of the first run."""
@@ -72,8 +66,7 @@ class FirstEvent(Rule):
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """Quiet actions, and the event behind them."""
-        depths: NDArray[np.integer] = np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
-        return depths
+        return np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
 
     def _events(self, plans: Plans) -> Flags:
         if self.opposite is None:
@@ -111,13 +104,9 @@ class Consecutive(Rule):
     """
 
     reads: ClassVar[tuple[str, ...]] = ("previous",)
+    _numbers: ClassVar[dict[str, float]] = {"tolerance": 0.0, "first": 1}
     tolerance: float = 0.0
     first: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
-        object.__setattr__(self, "first", checks.integer("first", self.first, 1))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """The common prefix, and the action behind it."""

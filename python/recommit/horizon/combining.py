@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recommit import checks
 from recommit.horizon.actions import Fixed
 from recommit.horizon.rule import need
 
@@ -26,11 +25,8 @@ class TemporalEnsemble(Fixed):
 
     reads: ClassVar[tuple[str, ...]] = ("previous",)
     depth: int = 1
+    _numbers: ClassVar[dict[str, float]] = {"decay": -np.inf}
     decay: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "decay", checks.number("decay", self.decay))
 
     def revise(self, plans: Plans) -> Plans:
         """The last mean holds all plans before: it is moved towards the new plan."""
@@ -57,11 +53,8 @@ class BackwardCoherence(Fixed):
     """
 
     reads: ClassVar[tuple[str, ...]] = ("previous", "samples")
+    _numbers: ClassVar[dict[str, float]] = {"decay": 0.0}
     decay: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "decay", checks.number("decay", self.decay, 0.0))
 
     def revise(self, plans: Plans) -> Plans:
         """The chosen ones."""

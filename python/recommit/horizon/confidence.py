@@ -58,8 +58,7 @@ class Confidence(ThresholdRule):
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
         """At least, or for entropies at most."""
-        result: Flags = scores <= threshold if self.kind == "entropy" else scores >= threshold
-        return result
+        return scores <= threshold if self.kind == "entropy" else scores >= threshold
 
 
 @dataclass(frozen=True)
@@ -74,11 +73,8 @@ class EntropyJump(Rule):
     the choice (there 1 becomes 2). The source's least movement of a commitment, in a robot's units, is left out.
     """
 
+    _numbers: ClassVar[dict[str, float]] = {"least": 1}
     least: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "least", checks.integer("least", self.least, 1))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """The place before the largest rise."""
@@ -107,12 +103,9 @@ class Disagreement(ThresholdRule):
     Where the beginning disagrees nowhere nothing is below the limit, and m actions are committed.
     """
 
+    _numbers: ClassVar[dict[str, float]] = {"least": 1}
     threshold: float = 1.1
     least: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "least", checks.integer("least", self.least, 1))
 
     def by_place(self, plans: Plans) -> Floats:
         """The largest d_i so far over the mean of the first m; minus infinity for these."""
@@ -127,8 +120,7 @@ class Disagreement(ThresholdRule):
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
         """Strictly below."""
-        result: Flags = scores < threshold
-        return result
+        return scores < threshold
 
     def _disagreement(self, plans: Plans) -> Floats:
         if plans.samples is None and plans.probabilities is not None:
@@ -151,11 +143,8 @@ class Agreement(ThresholdRule):
     """
 
     reads: ClassVar[tuple[str, ...]] = ("samples",)
+    _numbers: ClassVar[dict[str, float]] = {"tolerance": 0.0}
     tolerance: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
 
     def by_place(self, plans: Plans) -> Floats:
         """Shares of samples."""
@@ -197,20 +186,17 @@ def by_place(values: NDArray[Any]) -> Floats:
 def _of_distributions(probs: Floats) -> Floats:
     """-sum p log p, where 0 log 0 = 0."""
     logs = np.log(probs, out=np.zeros_like(probs), where=probs > 0)
-    result: Floats = -np.einsum("nha,nha->nh", probs, logs)
-    return result
+    return -np.einsum("nha,nha->nh", probs, logs)
 
 
 def _of_counts(samples: NDArray[np.integer]) -> Floats:
     """Entropy of the histogram of [N, S, H] over S: the mean of -log(how many samples are like this one / S)."""
     count = samples.shape[1]
     shares = [(samples == samples[:, i : i + 1]).mean(axis=1, dtype=np.float64) for i in range(count)]
-    result: Floats = -np.log(shares).sum(axis=0) / count
-    return result
+    return -np.log(shares).sum(axis=0) / count
 
 
 def _of_vectors(samples: NDArray[np.floating]) -> Floats:
     """Entropy of a normal law with the variances of [N, S, H, D] over S, its coordinates independent."""
     variance = np.maximum(samples.var(axis=1, dtype=np.float64), LEAST_VARIANCE)
-    result: Floats = 0.5 * np.log(2 * np.pi * np.e * variance).sum(axis=-1)
-    return result
+    return 0.5 * np.log(2 * np.pi * np.e * variance).sum(axis=-1)

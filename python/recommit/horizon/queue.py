@@ -67,8 +67,7 @@ class Queue:
     @property
     def remaining(self) -> NDArray[np.int64]:
         """[count] queued actions of each environment."""
-        result: NDArray[np.int64] = self._depth - self._place
-        return result
+        return self._depth - self._place
 
     @property
     def plans(self) -> Plans:
@@ -80,8 +79,7 @@ class Queue:
     def empty(self, rows: ArrayLike | None = None) -> Rows:
         """The environments, of ``rows`` or of all, that need a plan before their next action."""
         environments = self._rows(rows)
-        result: Rows = environments[self.remaining[environments] == 0]
-        return result
+        return environments[self.remaining[environments] == 0]
 
     def act(self, planner: Callable[[Rows], Plans], rows: ArrayLike | None = None) -> NDArray[Any]:
         """The next action of each environment, [count] or [count, D]; or of those in ``rows`` only."""

@@ -33,9 +33,15 @@ class Rule(ABC):
     """
 
     reads: ClassVar[tuple[str, ...]] = ()
+    #: Fields of a class that are numbers, by the least value of each; a whole one is of whole numbers.
+    _numbers: ClassVar[dict[str, float]] = {}
     depths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        for kind in type(self).__mro__:
+            for name, low in vars(kind).get("_numbers", {}).items():
+                check: Any = checks.integer if isinstance(low, int) else checks.number
+                object.__setattr__(self, name, check(name, getattr(self, name), low))
         if self.depths is not None:
             depths = tuple(checks.integer("depths", each, 1) for each in self.depths)
             if not depths or list(depths) != sorted(set(depths)):
@@ -66,8 +72,7 @@ class Rule(ABC):
         allowed = self.allowed(plans.horizon)
         count = len(allowed)
         orders = np.array([[*range(i, -1, -1), *range(i + 1, count)] for i in range(count)])
-        result: Depths = allowed[orders[np.searchsorted(allowed, self.choose(plans))]]
-        return result
+        return allowed[orders[np.searchsorted(allowed, self.choose(plans))]]
 
     def allowed(self, horizon: int) -> Depths:
         """The depths to choose from in plans of ``horizon`` actions, ascending."""
@@ -84,19 +89,15 @@ class Rule(ABC):
         if self.depths is None:
             return depths.astype(np.int32, copy=False)
         below = np.searchsorted(allowed, np.arange(horizon + 1), side="right") - 1
-        result: Depths = allowed[np.maximum(below, 0)][depths]
-        return result
+        return allowed[np.maximum(below, 0)][depths]
 
 
 @dataclass(frozen=True)
 class ThresholdRule(Rule):
     """A rule of one number: the longest prefix whose score still passes ``threshold``, and at least one action."""
 
+    _numbers: ClassVar[dict[str, float]] = {"threshold": -np.inf}
     threshold: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "threshold", checks.number("threshold", self.threshold))
 
     @abstractmethod
     def by_place(self, plans: Plans) -> Floats:
@@ -104,8 +105,7 @@ class ThresholdRule(Rule):
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
         """Is each score good enough? At least the threshold, unless a rule says otherwise."""
-        result: Flags = scores >= threshold
-        return result
+        return scores >= threshold
 
     def scores(self, plans: Plans) -> Floats:
         """[N, H] the score of each prefix: computed once, it serves every threshold."""
@@ -133,9 +133,7 @@ class ThresholdRule(Rule):
         values = scores[np.isfinite(scores)]
         if not len(values):
             raise ValueError(f"plans: expected at least one with a finite score, got {len(plans)} with none")
-        levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
-        result: Floats = np.quantile(values, levels, method="inverted_cdf")
-        return result
+        return quantiles(values, count)
 
     def _longest(self, scores: Floats, threshold: float) -> NDArray[np.integer]:
         return 1 + _count(self.passes(scores[1:], threshold))
@@ -172,8 +170,7 @@ class WithMemory:
             seen = self._visits.setdefault(episode, {})
             before.append(seen.get(key, 0))
             seen[key] = before[-1] + 1
-        result: Depths = order[np.arange(len(plans)), np.array(before, np.int64) % order.shape[1]]
-        return result
+        return order[np.arange(len(plans)), np.array(before, np.int64) % order.shape[1]]
 
     def reset(self, episodes: NDArray[np.integer] | None = None) -> None:
         """Forget everything, or these episodes only, which begin anew."""
@@ -196,8 +193,13 @@ def leading(flags: Flags) -> NDArray[np.integer]:
 
 def _count(flags: Flags) -> NDArray[np.integer]:
     """[N] how many of ``flags`` [H, N] hold."""
-    result: NDArray[np.integer] = flags.view(np.uint8).sum(axis=0, dtype=np.int32)
-    return result
+    return flags.view(np.uint8).sum(axis=0, dtype=np.int32)
+
+
+def quantiles(values: NDArray[Any], count: int) -> Floats:
+    """``count`` of the values, from the least to the largest, that cut them into equal parts; of one the middle."""
+    levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+    return np.quantile(values, levels, method="inverted_cdf")
 
 
 def need(rule: str, what: str, value: T | None) -> T:
@@ -210,7 +212,5 @@ def need(rule: str, what: str, value: T | None) -> T:
 def same(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
     """Are actions the same? Vectors are if no coordinate differs by more than ``tolerance``."""
     if one.dtype.kind != "f":
-        equal: NDArray[np.bool_] = one == other
-        return equal
-    close: NDArray[np.bool_] = (np.abs(one - other) <= tolerance).all(axis=-1)
-    return close
+        return one == other
+    return (np.abs(one - other) <= tolerance).all(axis=-1)

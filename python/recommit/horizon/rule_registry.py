@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Depths = NDArray[np.int32]
+    from recommit.horizon.rule import Depths
+
 
 #: The action that takes back up, down, left, right.
 OPPOSITE = (1, 0, 3, 2)
@@ -81,8 +82,10 @@ class NamedRule:
         assert self.rule is not None
         return self.rule.order(plans) if self.memory else self.rule.choose(plans)[:, None]
 
-    def at(self, threshold: float) -> NamedRule:
-        """With this threshold."""
+    def at(self, threshold: float | None) -> NamedRule:
+        """With this threshold, if there is one."""
+        if threshold is None:
+            return self
         assert isinstance(self.rule, ThresholdRule)
         return replace(self, rule=replace(self.rule, threshold=threshold))
 

@@ -85,12 +85,7 @@ class ActionDecoder(nn.Module):
             self.depth_vectors = nn.Embedding.from_pretrained(vectors.clone(), freeze=False)
 
     def forward(
-        self,
-        z: Tensor,
-        actions: Tensor | None,
-        task: int,
-        depths: Tensor | None = None,
-        noise: Tensor | None = None,
+        self, z: Tensor, actions: Tensor | None, task: int, depths: Tensor | None = None, noise: Tensor | None = None
     ) -> Any:
         """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; for z of
         several augmentations [batch, copies, width] those of their mean.
@@ -115,8 +110,7 @@ class ActionDecoder(nn.Module):
         ``noise`` [batch, length, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
         batch. Of z of several augmentations the mean of what they say is asked, action by action.
         """
-        result: tuple[Tensor, Tensor] = self(z, None, task, depths, noise)
-        return result
+        return self(z, None, task, depths, noise)
 
     def _plans(self, z: Tensor, task: int, depths: Tensor | None, noise: Tensor | None) -> tuple[Tensor, Tensor]:
         copies = Copies(z)

@@ -16,7 +16,7 @@ import os
 import re
 from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recommit.policy.backbones.backbone import Backbone
+    from recommit.policy.policy import CommitPolicy
 
 FORMAT = 1
 #: Of config.json.
@@ -66,20 +67,7 @@ DTYPES = ("float32", "bfloat16", "float16")
 SAMPLE = 4096
 
 
-class Parts(Protocol):
-    """The parts of a ``CommitPolicy`` that are saved."""
-
-    config: PolicyConfig
-    backbone: Backbone
-    depth_head: nn.Module
-    decoder: nn.Module
-    world_model: nn.Module | None
-    source: str
-    revision: str
-    known_fingerprint: str
-
-
-P = TypeVar("P", bound=Parts)
+P = TypeVar("P", bound="CommitPolicy")
 
 
 def fingerprint(backbone: Backbone) -> str:
@@ -93,7 +81,7 @@ def fingerprint(backbone: Backbone) -> str:
     return digest.hexdigest()
 
 
-def fingerprint_of(policy: Parts) -> str:
+def fingerprint_of(policy: CommitPolicy) -> str:
     """The fingerprint of a policy's backbone; computed once where it is frozen, before ranks split it."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
@@ -102,7 +90,7 @@ def fingerprint_of(policy: Parts) -> str:
     return policy.known_fingerprint
 
 
-def save_policy(policy: Parts, folder: str | Path) -> Path:
+def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -180,7 +168,9 @@ def load_policy(
     if config.lora is not None:
         load_adapter(policy, folder / "adapter")
     check_and_copy(heads(policy), stored, path)
-    _check_backbone(policy, about["backbone"], folder)
+    if (here := fingerprint(policy.backbone)) != about["backbone"]["fingerprint"]:  # on which it was trained
+        got = f"{here[:12]} from {policy.source}"
+        raise ValueError(f"backbone: expected the weights {mark} that {folder} was saved with, got {got}")
     if _as_it_is(folder) != before:
         raise errors.Damaged(f"{folder}: expected files that stay while they are read, got others now; read it again")
     return policy
@@ -213,18 +203,7 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
     name = about.get("dtype")
     if name not in DTYPES:
         raise ValueError(f"{path}: expected a backbone of dtype {', '.join(DTYPES)}, got {brief(name)}")
-    dtype: torch.dtype = getattr(torch, name)
-    return dtype
-
-
-def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
-    """The frozen weights must be those that the policy was trained on."""
-    here = fingerprint(policy.backbone)
-    if here != about["fingerprint"]:
-        raise ValueError(
-            f"backbone: expected the weights {about['fingerprint'][:12]} that {folder} was saved with, "
-            f"got {here[:12]} from {policy.source}"
-        )
+    return getattr(torch, name)
 
 
 def local_folder(name: str | Path) -> Path:
@@ -249,7 +228,7 @@ def _fetched(name: str | Path, revision: str) -> Path:
     return snapshot("policy", str(name), revision)
 
 
-def heads(policy: Parts) -> dict[str, torch.Tensor]:
+def heads(policy: CommitPolicy) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
     return _named(policy.depth_head, policy.decoder, policy.world_model)
 
@@ -282,7 +261,7 @@ def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
         return _named(depth_head, decoder, world_model)
 
 
-def load_adapter(policy: Parts, folder: Path) -> None:
+def load_adapter(policy: CommitPolicy, folder: Path) -> None:
     """PEFT only warns where an adapter's names do not fit; here that is an error."""
     path = folder / "adapter_model.safetensors"
     check_and_copy(lora.weights(policy.backbone), read_weights(path), path)

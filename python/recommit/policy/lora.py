@@ -120,8 +120,7 @@ def weights(backbone: Backbone) -> dict[str, Tensor]:
     """Weights of the adapter, by PEFT's names."""
     from peft.utils import get_peft_model_state_dict
 
-    found: dict[str, Tensor] = get_peft_model_state_dict(backbone.model, adapter_name=ADAPTER)
-    return found
+    return get_peft_model_state_dict(backbone.model, adapter_name=ADAPTER)
 
 
 def save(backbone: Backbone, source: str, revision: str, folder: Path) -> None:

@@ -74,15 +74,12 @@ class ReferencePolicy:
         remaining: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """As ``CommitPolicy.forward``."""
-        logits: tuple[Tensor, Tensor]
         if self._copy is not None:
-            logits = self._copy(task, states, actions, depths, remaining=remaining)
-        else:
-            dtype = self.policy.depth_head.weight.dtype  # an engine may have changed it since
-            heads = (self._heads[0].to(dtype), self._heads[1].to(dtype))
-            with self._switched():
-                logits = self.policy(task, states, actions, depths, heads, remaining)
-        return logits
+            return self._copy(task, states, actions, depths, remaining=remaining)
+        dtype = self.policy.depth_head.weight.dtype  # an engine may have changed it since
+        heads = (self._heads[0].to(dtype), self._heads[1].to(dtype))
+        with self._switched():
+            return self.policy(task, states, actions, depths, heads, remaining)
 
     @contextmanager
     def encoded(self, parts: Sequence[tuple[Puzzle, NDArray[np.uint8], NDArray[np.integer]]]) -> Iterator[None]:

@@ -34,8 +34,7 @@ class ResidualCells(nn.Module):
         self.first, self.second = (nn.Conv2d(width, width, 3, padding=1) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = x + self.second(F.relu(self.first(F.relu(x))))
-        return result
+        return x + self.second(F.relu(self.first(F.relu(x))))
 
 
 class WorldModel(nn.Module):
@@ -68,8 +67,7 @@ class WorldModel(nn.Module):
         x = self.entry(self._planes(cells))
         for block in self.blocks:
             x = block(x)
-        result: Tensor = self.last(F.relu(self.hidden(F.relu(x).flatten(1))))
-        return result
+        return self.last(F.relu(self.hidden(F.relu(x).flatten(1))))
 
     def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int], now: bool = True) -> Tensor:
         """[N, 2 (1 + depths)]: expected actions to the goal now (0 unless ``now``, which costs as much as a depth) and

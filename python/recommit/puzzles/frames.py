@@ -148,5 +148,4 @@ class Drawn:
         checks.choice("dtype", dtype, ("float32", "bfloat16"))
         draw = self.core.patches_float32 if dtype == "float32" else self.core.patches_bfloat16
         options, (batch, _) = style(cell, theme, crop), checks.grids(states)
-        result: tuple[NDArray[Any], NDArray[np.int64]] = draw(self.check(batch), **options, out=out, threads=threads)
-        return result
+        return draw(self.check(batch), **options, out=out, threads=threads)

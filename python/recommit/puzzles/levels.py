@@ -154,8 +154,7 @@ def format_levels(
         raise ValueError("states: expected at least one level, got none")
     chosen = _titles_for(levels, format) if titles is None else _checked_titles(titles)
     shapes = np.array(levels.shapes, np.int32).reshape(-1, 2)
-    text: str = _core.format_levels(levels.task, levels.cells, shapes, chosen, format)
-    return text
+    return _core.format_levels(levels.task, levels.cells, shapes, chosen, format)
 
 
 def write_levels(
@@ -187,12 +186,9 @@ def as_levels(states: Any, task: str | None) -> Levels:
             raise ValueError(f"states[{i}]: expected 2 dimensions [rows, columns], got shape {grid.shape}")
     shapes = tuple((int(grid.shape[0]), int(grid.shape[1])) for grid in grids)
     cells = np.concatenate([grid.ravel() for grid in grids]) if grids else np.empty(0, np.uint8)
-    return Levels(task or _task_of(grids), shapes, ("",) * len(grids), cells)
-
-
-def _task_of(grids: list[Grid]) -> str:
-    """A level of one puzzle is none of another, but for malformed ones."""
-    return (_core.recognise(grids[0]) if grids else None) or "sokoban"
+    # A level of one puzzle is none of another, but for malformed ones.
+    known = task or (_core.recognise(grids[0]) if grids else None) or "sokoban"
+    return Levels(known, shapes, ("",) * len(grids), cells)
 
 
 def _titles_for(levels: Levels, format: str) -> list[str]:

@@ -56,17 +56,12 @@ def digest(pieces: Iterable[NDArray[np.uint8] | NDArray[np.bool_]]) -> int:
 def signature(threads: int | None = None) -> dict[str, int]:
     """The numbers, by name."""
     return {
-        "gen": digest(_boards(threads)),
+        "gen": digest(task.generate(BOARDS, seed=SEED, start=START, threads=threads).states for task in TASKS),
         "sim": digest(_play(threads)),
         "render": digest(_frames(threads)),
         "patches": digest(_patches(threads)),
         "solve": digest(_plans(threads)),
     }
-
-
-def _boards(threads: int | None) -> Iterator[NDArray[np.uint8]]:
-    for task in TASKS:
-        yield task.generate(BOARDS, seed=SEED, start=START, threads=threads).states
 
 
 def _play(threads: int | None) -> Iterator[NDArray[np.uint8] | NDArray[np.bool_]]:

@@ -160,7 +160,4 @@ class Sliding(Puzzle):
         """
         total = self.core.placements(self.rows, self.cols, database=database)
         tell = None if progress is None else lambda done: progress(done, total)
-        result: dict[str, Any] = self.core.prepare(
-            self.rows, self.cols, database=database, threads=threads, progress=tell
-        )
-        return result
+        return self.core.prepare(self.rows, self.cols, database=database, threads=threads, progress=tell)

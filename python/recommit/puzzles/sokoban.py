@@ -117,8 +117,7 @@ class Sokoban(Puzzle):
     def pushes(self, states: States) -> list[bool]:
         """Did a box move between each state and the next?"""
         boxes = np.isin(states, (3, 4))
-        moved: list[bool] = (boxes[1:] != boxes[:-1]).any(axis=(1, 2)).tolist()
-        return moved
+        return (boxes[1:] != boxes[:-1]).any(axis=(1, 2)).tolist()
 
     def generate(
         self,

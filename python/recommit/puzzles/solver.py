@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.puzzles.levels import Grid
     from recommit.puzzles.puzzle import Puzzle
     from recommit.puzzles.solutions import Limits, Solutions
-
-    Grid = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)

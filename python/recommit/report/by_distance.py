@@ -40,8 +40,7 @@ class DepthCounts:
     @property
     def total(self) -> NDArray[np.int64]:
         """Decisions of each row."""
-        result: NDArray[np.int64] = self.counts.sum(axis=1)
-        return result
+        return self.counts.sum(axis=1)
 
 
 def depth_counts(folder: Folder) -> list[DepthCounts]:

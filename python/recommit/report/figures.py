@@ -190,7 +190,10 @@ def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
             for depth in np.flatnonzero(used).tolist():
                 bottom = 100 * one.counts[:, :depth].sum(axis=1) / total
                 label = f"h = {depth + 1}" if axes is panels[0] else "_"
-                _columns(axes, one.width, 100 * one.counts[:, depth] / total, bottom, DEPTHS[depth], label, pale)
+                left, shares = one.width * np.arange(len(total)) + 0.5, 100 * one.counts[:, depth] / total
+                look: dict[str, Any] = {"align": "edge", "color": DEPTHS[depth], "label": label}
+                for bar, opacity in zip(axes.bar(left, shares, 0.92 * one.width, bottom, **look), pale, strict=True):
+                    bar.set_alpha(opacity)
             axes.set(title=plain(one.agent.words), xlabel="exact distance to the goal", ylim=(0, 100))
             axes.grid(visible=False)
         panels[0].set_ylabel("decisions, %")
@@ -198,13 +201,3 @@ def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
         return figure
 
     return _made("depth-histogram", "Depths by distance to the goal", draw, head, rows)
-
-
-def _columns(
-    axes: Axes, width: int, heights: Any, bottom: Any, colour: str, label: str, alpha: Sequence[float] | None = None
-) -> None:
-    """Stacked bars, each over its ``width`` distances."""
-    left = width * np.arange(len(heights)) + 0.5
-    bars = axes.bar(left, heights, 0.92 * width, bottom, align="edge", color=colour, label=label)
-    for bar, opacity in zip(bars, alpha or (), strict=False):
-        bar.set_alpha(opacity)

@@ -13,7 +13,6 @@ import numpy as np
 from recommit.data.parquet import columns, parsed
 from recommit.evaluate import seeds, summaries
 from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
-from recommit.evaluate.seeds import ROOM
 from recommit.results import intervals
 from recommit.results.intervals import Interval
 from recommit.results.table import best
@@ -153,15 +152,12 @@ class Folder:
         self.against = {(one["against"], one["budget"]): one for one in comparisons}
         if not self.summary:
             raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
-        try:
-            self.agents = agents_of([str(name) for name in self.spec["agents"]], self.seed)
-            self.rows = {(row["agent"], row["budget"]): row for row in self.summary}
-            self.budgets: dict[str, int] = {row["budget"]: int(row["decisions"]) for row in self.summary}
-            self.task = str(self.summary[0]["task"])
-            missing = [(a.name, b) for a in self.agents for b in self.budgets if (a.name, b) not in self.rows]
-            missing += [(a.name, b) for a in self.agents[1:] for b in self.budgets if (a.name, b) not in self.against]
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(f"eval: {self.path} holds an evaluation that cannot be read: {error!r}") from None
+        self.agents = agents_of(self.spec["agents"], self.seed)
+        self.rows = {(row["agent"], row["budget"]): row for row in self.summary}
+        self.budgets: dict[str, int] = {row["budget"]: row["decisions"] for row in self.summary}
+        self.task: str = self.summary[0]["task"]
+        missing = [(a.name, b) for a in self.agents for b in self.budgets if (a.name, b) not in self.rows]
+        missing += [(a.name, b) for a in self.agents[1:] for b in self.budgets if (a.name, b) not in self.against]
         if self.spec["instances"] != (count := len(self.instances["id"])):
             plan = self.path / "plan.json"
             raise errors.Damaged(f"{plan}: instances: expected {count} that were played, got {self.spec['instances']}")
@@ -197,19 +193,12 @@ class Folder:
         Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
         other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
-        chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in self._fixed())
-        best = self._best(budget, "validation_solve_rate" if chosen else "solve_rate")
-        return None if best is None else (best, chosen)
-
-    def _best(self, budget: str, field: str) -> Agent | None:
-        fixed = self._fixed()
-        place = best({(agent.depth, i): self.row(agent, budget)[field] for i, agent in enumerate(fixed)})
-        return None if place is None else fixed[place[1]]
-
-    def _fixed(self) -> list[Agent]:
-        """Those with greedy actions, as the first agent's."""
         every = (a for a in self.agents if a.depth and not a.samples_actions and a is not self.first)
-        return [a for a in every if not self.of_another_seed(a)]
+        fixed = [a for a in every if not self.of_another_seed(a)]
+        chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in fixed)
+        field = "validation_solve_rate" if chosen else "solve_rate"
+        place = best({(agent.depth, i): self.row(agent, budget)[field] for i, agent in enumerate(fixed)})
+        return None if place is None else (fixed[place[1]], chosen)
 
     def constant(self, budget: str) -> Agent | None:
         """The fixed depth of the first agent's own plans that its gain share is measured from."""
@@ -222,21 +211,18 @@ class Folder:
 
     def row(self, agent: Agent, budget: str) -> dict[str, Any]:
         """Its figures."""
-        row: dict[str, Any] = self.rows[agent.name, budget]
-        return row
+        return self.rows[agent.name, budget]
 
     @cached_property
     def instances(self) -> dict[str, list[Any]]:
-        """id, state, length; room, where the data keeps rooms apart."""
-        name = "instances.parquet"
-        table = self.table(name)
-        kinds = INSTANCES | (ROOM if "room" in table.column_names else {})
-        return {name: array.tolist() for name, array in columns(self.path / name, table, kinds).items()}
+        """id, state, length."""
+        arrays = columns(self.path / "instances.parquet", self.table("instances.parquet"), INSTANCES)
+        return {name: array.tolist() for name, array in arrays.items()}
 
     @cached_property
     def rooms(self) -> NDArray[np.int64] | None:
         """Which instances are in the same room, where the data keeps rooms apart."""
-        return np.array(self.instances["room"], np.int64) if "room" in self.instances else None
+        return seeds.rooms_of(self.path)
 
     @property
     def shape(self) -> tuple[int, int] | None:
@@ -261,10 +247,8 @@ class Folder:
         """Rows under the largest budget, for every seed that was kept."""
         stem = f"{agent.stem}@{self.budgets[self.widest]}"
         names = [f"decisions/{name}.parquet" for name in (stem, *(f"{stem}-s{seed}" for seed in range(64)))]
-        return [self._decided(name) for name in names if self.has(name)]
-
-    def _decided(self, name: str) -> DecisionRows:
-        return DecisionRows.of_table(self.path / name, self.table(name), self.spec["instances"])
+        count = self.spec["instances"]
+        return [DecisionRows.of_table(self.path / name, self.table(name), count) for name in names if self.has(name)]
 
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.evaluate import text
 from recommit.evaluate.agent_names import ORACLE
 from recommit.evaluate.options import split_words
+from recommit.prices import Prices
 from recommit.report import reading
 from recommit.report.html import Html, joined, minus, tag
 from recommit.results.intervals import Interval
@@ -135,12 +136,8 @@ UNPRICED = "solved episodes alone count"
 
 def prices(folder: Folder) -> str:
     """What actions and observations cost, in words."""
-    paid = [
-        f"{folder.spec[f'price_{what}']:g} per {what}"
-        for what in ("action", "observation")
-        if folder.spec.get(f"price_{what}")
-    ]
-    return f"prices: {' and '.join(paid)}" if paid else UNPRICED
+    words = Prices(*(folder.spec.get(f"price_{what}", 0.0) for what in ("action", "observation"))).words
+    return f"prices: {' and '.join(words)}" if words else UNPRICED
 
 
 def results(folder: Folder) -> Html:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from recommit.results.intervals import Floats
+
 
 Key = TypeVar("Key")
 #: What counts as no worse, in solved episodes, or as a share of a return's range: ``deepest_within``.
@@ -90,8 +91,7 @@ class Results:
 
     def seeds(self, agent: str, budget: str | int) -> list[int]:
         """Training seeds of an agent."""
-        own: list[int] = np.unique(self.seed[self._places[agent, budget]]).tolist()
-        return own
+        return np.unique(self.seed[self._places[agent, budget]]).tolist()
 
     def values(self, agent: str, budget: str | int, column: str, seeds: Sequence[int] | None = None) -> Floats:
         """[seeds, instances] means of a column, of all seeds or some; [instances] of one seed. Every seed has the same
@@ -109,8 +109,7 @@ class Results:
     def groups(self, agent: str, budget: str | int) -> NDArray[np.int64]:
         """[instances] the group of each."""
         own = self._places[agent, budget]
-        result: NDArray[np.int64] = self.group[own][np.unique(self.instance[own], return_index=True)[1]]
-        return result
+        return self.group[own][np.unique(self.instance[own], return_index=True)[1]]
 
     def mean(self, agent: str, budget: str | int, column: str) -> Interval:
         """The mean of a column."""
@@ -129,6 +128,11 @@ def bounds(interval: Interval | None) -> tuple[Any, float | None, float | None]:
     """Mean, low and high of an interval as fields of a row; None for what it has not."""
     values = {} if interval is None else interval.values()
     return values.get("mean"), values.get("low"), values.get("high")
+
+
+def of_bounds(ends: Sequence[float | None]) -> Interval:
+    """The interval whose ``bounds`` these are."""
+    return Interval.of(dict(zip(("mean", "low", "high"), ends, strict=True)))
 
 
 def flat(name: str, interval: Interval | None) -> dict[str, Any]:

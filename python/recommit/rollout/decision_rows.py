@@ -161,15 +161,13 @@ def plan_probs(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np
         return np.zeros((len(nodes), graph.plan_length), np.float32)
     own = graph.plans_of(nodes, columns)[..., None].astype(np.int64)
     every = graph.probs[nodes] if graph.probs.ndim == 3 else graph.probs[nodes, columns]
-    result: NDArray[np.float32] = np.take_along_axis(every, own, axis=-1)[..., 0]
-    return result
+    return np.take_along_axis(every, own, axis=-1)[..., 0]
 
 
 def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """The actions of a plan in one number."""
     places = 2 * np.arange(actions.shape[1], dtype=np.uint32)
-    result: NDArray[np.uint32] = np.bitwise_or.reduce(actions.astype(np.uint32) << places, axis=1)
-    return result
+    return np.bitwise_or.reduce(actions.astype(np.uint32) << places, axis=1)
 
 
 def in_bytes(

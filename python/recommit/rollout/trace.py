@@ -62,14 +62,12 @@ class Trace:
         after it; per commitment, one that ends in such a state counts 0 as a whole."""
         end = self.last_distance if per == "action" else self.after_distance
         both = (self.distance[:, None] >= 0) & (end >= 0)
-        result: NDArray[np.int32] = np.where(both, self.distance[:, None] - end, 0)
-        return result
+        return np.where(both, self.distance[:, None] - end, 0)
 
     @property
     def lost(self) -> NDArray[np.bool_]:
         """[N, G]: commitments that made a puzzle unsolvable."""
-        result: NDArray[np.bool_] = (self.distance[:, None] >= 0) & (self.after_distance == UNSOLVABLE)
-        return result
+        return (self.distance[:, None] >= 0) & (self.after_distance == UNSOLVABLE)
 
 
 def joined(parts: list[T]) -> T:

@@ -77,10 +77,6 @@ class Checkpoints:
     def any(self) -> bool:
         return next(self.folder.glob(f"{_PREFIX}*"), None) is not None
 
-    def sweep(self) -> None:
-        """Remove what interrupted writers left."""
-        files.sweep(files.Files(), self.folder)
-
     def remove_after(self, step: int) -> None:
         """Remove those of later steps, which are not whole where a run goes on from ``step``: as the newest of what is
         kept they would cost it those that are."""
@@ -90,12 +86,9 @@ class Checkpoints:
 
     def prune(self, keep: int, besides: set[int]) -> None:
         """Remove all but the ``keep`` newest and those of the steps ``besides``."""
-        for folder in self.surplus(keep, besides):
-            _remove(folder)
-
-    def surplus(self, keep: int, besides: set[int]) -> list[Path]:
-        """The checkpoints that ``prune`` would remove."""
-        return [path for path in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep] if _step(path) not in besides]
+        for folder in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep]:
+            if _step(folder) not in besides:
+                _remove(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -15,20 +15,18 @@ from __future__ import annotations
 import json
 import os
 import platform
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.data.spec import DataSpec, set_names
 from recommit.policy import pretrained
 from recommit.runs.checkpoints import Checkpoints
-from recommit.storage import errors, files, ownership, safe_open, verified
+from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
+from recommit.version import version_of
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
@@ -69,19 +67,17 @@ class RunDirectory:
             for name in FOLDERS:
                 files.own_folder(self.folder / name)
             files.sweep(disk, self.folder)
-            self.checkpoints.sweep()
+            files.sweep(disk, self.checkpoints.folder)
             if not any(os.path.lexists(self.folder / name) for name in MARKS):
                 self.write("versions.json", versions())  # from now on the folder is ours, wherever this start ends
         except BaseException:
-            self._lock.__exit__(None, None, None)
+            self._lock.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._lock is not None:
-            self._lock.__exit__(kind, error, trace)
+            self._lock.__exit__()
 
     def begin(self, config: dict[str, Any]) -> None:
         """Record the configuration; a run with a checkpoint goes on with no other."""
@@ -139,26 +135,14 @@ class RunDirectory:
     def write(self, name: str, value: Any) -> None:
         """Replace a JSON file of the run, whole or not at all, unless it is the same."""
         data = (json.dumps(value, indent=2) + "\n").encode()
-        if self.is_main_process and not _holds(self.folder / name, data):
-            files.replace(files.Files(), self.folder / name, data)
-
-
-def _holds(path: Path, data: bytes) -> bool:
-    try:
-        return safe_open.content(path) == data
-    except OSError:
-        return False
+        if self.is_main_process:
+            files.keep(files.Files(), self.folder / name, data)
 
 
 def versions() -> dict[str, Any]:
     """Versions of Python, the machine and every package that can change a result; None where one is missing."""
-    result: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in PACKAGES:
-        try:
-            result[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            result[name] = None
-    return result
+    about = {"python": platform.python_version(), "platform": platform.platform()}
+    return {**about, **{name: version_of(name) for name in PACKAGES}}
 
 
 def lasting(config: dict[str, Any]) -> dict[str, Any]:

@@ -77,8 +77,7 @@ class Team:
 
         tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
         dist.all_reduce(tensor, op=getattr(dist.ReduceOp, how))
-        result: list[float] = tensor.tolist()
-        return result
+        return tensor.tolist()
 
     def all_reduce(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor summed over ranks, in its place."""

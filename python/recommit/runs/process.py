@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from recommit.policy.threads import threads
+from recommit.rng import kept_streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,21 +31,14 @@ def torch_settings(count: int = 0, *, inference: bool = False) -> Iterator[None]
     of the time of 256 pictures with eight augmentations.
     """
     before = torch.get_num_threads()
-    streams = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
-    on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
     if inference and (library := _library()) is not None:
         for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
             library.mallopt(threshold, 1 << 30)
     try:
-        with threads(count):
+        with kept_streams(), threads(count):
             yield
     finally:
         torch.set_num_threads(before)
-        random.setstate(streams[0])
-        np.random.set_state(streams[1])  # noqa: NPY002
-        torch.set_rng_state(streams[2])
-        if on_gpus is not None:
-            torch.cuda.set_rng_state_all(on_gpus)
 
 
 @cache

@@ -130,6 +130,14 @@ def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
         file.write(data)
 
 
+def keep(files: Files, path: Path, data: bytes) -> None:
+    """``replace``, unless the file holds these very bytes."""
+    with suppress(OSError):
+        if safe_open.content(path) == data:
+            return
+    replace(files, path, data)
+
+
 @contextmanager
 def _making(path: Path, kind: str) -> Iterator[None]:
     try:
@@ -170,8 +178,8 @@ def own_folder(path: Path) -> None:
 
 
 def refuse_links(folder: Path, *, links: bool = False) -> None:
-    """Refuse what is neither file nor folder below a folder into which a library writes or which it reads, since it
-    would wait for a pipe, and unless ``links`` may be there, links, which it would follow."""
+    """Refuse what is neither file nor folder below a folder that is copied, or into which a library writes or which it
+    reads, since it would wait for a pipe, and unless ``links`` may be there, links, which it would follow."""
     for path in folder.rglob("*"):
         if path.is_symlink() and not links:
             raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")

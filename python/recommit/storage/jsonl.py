@@ -11,7 +11,6 @@ from recommit.storage import errors, files, safe_open, verified
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -46,9 +45,7 @@ class JsonLines:
         self._open = True
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             whole, self._open = self._open, False  # a thread that comes too late finds out
             try:
@@ -95,10 +92,8 @@ class NoLines(JsonLines):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to close."""
 
     def add(self, record: Any) -> None:
         """Forget a record."""

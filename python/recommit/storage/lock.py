@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from recommit.storage import errors, safe_open
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 NAME = ".lock"
@@ -47,9 +45,7 @@ class Lock:
             raise errors.FolderBusy(f"{self.path.parent}: {_describe(holder)}")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # Removed before it is let go: a process that opened it in between sees that its file has no name. A file that
         # cannot be removed blocks no other process: the kernel's lock, or the pid in it, says that its holder is gone.
         try:

@@ -133,7 +133,7 @@ def record(
     if not whole:
         raise errors.Damaged(f"{path}: expected what was written there, got other bytes: its {name} does not fit")
     expect(path, values, fields)
-    return values  # type: ignore[no-any-return]
+    return values
 
 
 def checkable(text: str) -> bytes:
@@ -233,14 +233,14 @@ def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, A
     """The JSON object of a file, with at least these fields."""
     value = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, value, dict(fields or {}))
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
     """The JSON objects in the list of a file, each with at least these fields."""
     listed = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, listed, [dict(fields or {})])
-    return listed  # type: ignore[no-any-return]
+    return listed
 
 
 def lines(folder: Path, name: str) -> list[dict[str, Any]]:

@@ -17,8 +17,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import of_tasks, recipes_of
 from recommit.storage import verified
-from recommit.storage.errors import WrongFolder
-from recommit.storage.files import Files
+from recommit.storage.files import Files, refuse_links
 from recommit.storage.terminal_text import say
 from recommit.train.engine.base import numel
 
@@ -55,8 +54,12 @@ def new_policy(
     ``folder`` once, by the main process."""
     place, revision = found or (folder / "backbone", "")
     if config.backbone.startswith(FROM_NOTHING):
-        if team.is_main_process:
-            _new_backbone(config, place, seed)
+        wanted = resized(config.backbone.removeprefix("random:"), config.shape)
+        if team.is_main_process and not place.is_dir():
+            temporary = place.with_name(f".{place.name}.tmp")
+            make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)
+            verified.seal(Files(), temporary, [path.name for path in temporary.iterdir() if path.is_file()])
+            temporary.rename(place)
         team.barrier()
     dtype = getattr(torch, config.dtype)
     policy = CommitPolicy.from_backbone(place, config.policy, seed=seed, dtype=dtype, device=team.device)
@@ -74,7 +77,7 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
         source = local_folder(init)
         if (sealed := verified.digests(pretrained.find(init))) and "best.json" not in sealed:
             say(f"{init}: its training has not ended; this run starts from its best policy so far, {source}")
-        _refuse_links(source)
+        refuse_links(source)
         shutil.copytree(source, temporary)
         _copy_backbone(source, folder.folder)
         shutil.rmtree(own, ignore_errors=True)  # of a start that ended before anything was trained
@@ -91,18 +94,9 @@ def _copy_backbone(policy: Path, run: Path) -> None:
     temporary, own = run / ".backbone.tmp", run / "backbone"
     for place in (temporary, own):
         shutil.rmtree(place, ignore_errors=True)
-    _refuse_links(theirs)
+    refuse_links(theirs)
     shutil.copytree(theirs, temporary)
     temporary.rename(own)
-
-
-def _refuse_links(policy: Path) -> None:
-    """Refuse what is no file: a copy of a link would be its target, a private file or an endless device."""
-    for path in sorted(policy.rglob("*")):
-        if path.is_symlink():
-            raise WrongFolder(f"init: expected files, got a link: {path}; copy what it leads to")
-        if not path.is_file() and not path.is_dir():
-            raise WrongFolder(f"init: expected files, got something else: {path}")
 
 
 def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
@@ -125,16 +119,6 @@ def described(policy: CommitPolicy, team: Team) -> str:
         f"training {sum(map(numel, trained)):,} of {whole:,} parameters ({len(trained)} tensors{adapter}), "
         f"{team.world} x {team.device}, {torch.get_num_threads()} threads"
     )
-
-
-def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
-    wanted = resized(config.backbone.removeprefix("random:"), config.shape)
-    if not folder.is_dir():
-        temporary = folder.with_name(f".{folder.name}.tmp")
-        make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)
-        verified.seal(Files(), temporary, [path.name for path in temporary.iterdir() if path.is_file()])
-        temporary.rename(folder)
-    return folder
 
 
 def recipes(init: str | Path, out: Path) -> list[DataSpec]:

@@ -87,8 +87,7 @@ class SftOptions(TrainOptions):
 
         refuse_foreign(self.place)
         values = self._changes(**{"model.backbone": GIVEN if self.place else self.backbone})
-        config: SftConfig = load(self.recipe, self.set, values=values)
-        return config
+        return load(self.recipe, self.set, values=values)
 
     @property
     def place(self) -> str | None:
@@ -128,8 +127,7 @@ class GrpoOptions(TrainOptions):
         values |= self._changes(tasks=list(self.task) or None)
         if self.reward and not self.reward.is_file():
             raise ValueError(f"reward: expected a file of Python, got none by the name {self.reward}")
-        config: GrpoConfig = load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
-        return config
+        return load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,12 @@ from recommit.watch.match import Commitment, Played
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from recommit.graph.episodes import Chooser
+    from recommit.graph.graph import Nodes
     from recommit.graph.regret import Attribution
     from recommit.policy.policy import CommitPolicy
     from recommit.watch.match import About, Level
 
-    Nodes = NDArray[np.int64]
 
 #: States that are planned in for the regrets of one episode at most, and those of a graph that is kept for the next.
 CAP, KEPT = 1 << 13, 1 << 15

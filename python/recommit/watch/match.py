@@ -152,8 +152,7 @@ def ends(level: Level, played: Played) -> list[Grid]:
 
 def words(prices: Prices) -> str:
     """What the value of an episode is."""
-    paid = [f"{price:g} per {what}" for what, price in vars(prices).items() if price]
-    return f"solved, less {' and '.join(paid)}" if paid else "solved or not"
+    return f"solved, less {' and '.join(prices.words)}" if prices.words else "solved or not"
 
 
 def cost(regret: float, best: int, cause: int) -> str:

@@ -28,10 +28,7 @@ def record(match: Match, levels: Iterable[Level]) -> dict[str, Any]:
     return {
         **match.about.described(),
         "levels": [
-            {
-                **level.described(),
-                "played": {str(depth): match.episode(level, depth).packed() for depth in depths},
-            }
+            {**level.described(), "played": {str(depth): match.episode(level, depth).packed() for depth in depths}}
             for level in levels
         ],
     }
@@ -86,8 +83,7 @@ def read(name: str) -> dict[str, Any]:
     if name not in names():
         raise ValueError(f"recording: expected one of {', '.join(names())}, got {name}")
     file = resources.files("recommit.watch") / "recorded" / f"{name}.json"
-    values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return values
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 class RecordedMatch:

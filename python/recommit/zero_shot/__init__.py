@@ -15,9 +15,5 @@ if TYPE_CHECKING:
 __all__ = ["ZeroShotOptions", "zero_shot"]
 
 __getattr__, __dir__ = attach(
-    __name__,
-    {
-        "recommit.zero_shot.options": "ZeroShotOptions",
-        "recommit.zero_shot.runner": "zero_shot",
-    },
+    __name__, {"recommit.zero_shot.options": "ZeroShotOptions", "recommit.zero_shot.runner": "zero_shot"}
 )

@@ -173,8 +173,7 @@ class Game:
     @property
     def picture(self) -> NDArray[np.uint8]:
         """The state as pixels, [height, width, 3]."""
-        result: NDArray[np.uint8] = self.task.render(self.state[None], cell=self.cell, threads=1)[0]
-        return result
+        return self.task.render(self.state[None], cell=self.cell, threads=1)[0]
 
     def read(
         self, answer: str | Sequence[str] | Commitment, *, refused: bool = False, cut_off: bool = False
@@ -246,8 +245,7 @@ class Game:
         remaining = self.budget - np.arange(len(self.steps))
         row = np.arange(len(self.steps))
         lost = value[remaining, row] - (value[remaining - 1, row + 1] - self.prices.cost(executed))
-        result: list[float] = lost.tolist()
-        return result
+        return lost.tolist()
 
     def score(self) -> Score:
         """What the game has come to."""

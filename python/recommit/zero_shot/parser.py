@@ -82,8 +82,7 @@ def first_object(text: str) -> dict[str, Any] | None:
     """The fields of the first JSON object in a text; none of an object with a field that occurs twice."""
     for brace in islice(re.finditer("{", text), MOST_BRACES):
         with suppress(ValueError, RecursionError):
-            fields: dict[str, Any] = _DECODER.raw_decode(text, brace.start())[0]
-            return fields
+            return _DECODER.raw_decode(text, brace.start())[0]
     return None
 
 

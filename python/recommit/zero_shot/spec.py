@@ -102,8 +102,7 @@ class ZeroShotSpec:
             "played": played,
         }
         versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
-        plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
-        return plain
+        return json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
 
 
 def _recipe(folder: Path) -> DataSpec:

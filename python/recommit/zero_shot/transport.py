@@ -196,7 +196,5 @@ async def _exchange(address: Address, key: Key, body: bytes) -> Reply | str:
         return Reply(response.status_code, response.headers, bytes(content))
 
 
-@cache
-def _certificates() -> ssl.SSLContext:
-    """Those of the system, read once."""
-    return ssl.create_default_context()
+#: Those of the system, read once.
+_certificates = cache(ssl.create_default_context)

@@ -85,7 +85,8 @@ def test_rows_say_what_episodes_say(scorer):
 def test_thresholds_come_from_the_other_graph(graph, scorer):
     entry = rule_registry.named("confidence-product")
     other = GraphScorer(cases.some(graph.task, 7, wrong=2), SETTINGS)
-    single, shared = score.best_thresholds(other, entry)
+    swept = other.sweep(entry)
+    single, shared = {each: swept.best([each]) for each in SETTINGS}, swept.best(SETTINGS)
     rows = score.score(scorer, [entry], other)
     assert {row.threshold for row in rows if not row.shared} == set(single.values())
     assert {row.threshold for row in rows if row.shared} == {shared}

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from recommit.runs.checkpoints import Checkpoints, seal, verify
-from recommit.storage import verified
+from recommit.storage import files, verified
 from recommit.storage.errors import Damaged
 
 BLOCK = 4096
@@ -107,7 +107,7 @@ def test_what_a_crash_leaves_does_not_count(kept):
         kept.save(30, fail)
     assert newest(kept)[0].step == 20
     assert list(kept.folder.glob(".*.tmp"))
-    kept.sweep()
+    files.sweep(files.Files(), kept.folder)
     assert not list(kept.folder.glob(".*.tmp"))
 
 

@@ -30,11 +30,7 @@ def build(options: BuildOptions, json: bool = False) -> None:
 
     try:
         manifest = builder.build(
-            spec,
-            options.out,
-            workers=options.workers,
-            engine=options.engine,
-            progress=None if json else progress,
+            spec, options.out, workers=options.workers, engine=options.engine, progress=None if json else progress
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on where it was") from None

@@ -22,9 +22,10 @@ from recommit.puzzles.sokoban import Sokoban
 from recommit.puzzles.solver import cores
 from recommit.storage.errors import install
 from recommit.storage.terminal_text import tell
+from recommit.version import version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from recommit.puzzles.puzzle import Puzzle
 
@@ -65,7 +66,9 @@ def doctor(json: bool = False) -> int:
 def examine() -> dict[str, Any]:
     """The installation: versions by extra and module (None where one is missing), and whether it works."""
     packages = importlib.metadata.packages_distributions()  # which reads a file of every package
-    versions = {extra: {each: _version(each, packages) for each in modules} for extra, modules in EXTRAS.items()}
+    # Of the package that brings a module: a folder of its name, which Python would import too, has none.
+    version: Callable[[str], str | None] = lambda module: version_of(packages.get(module, [module])[0])
+    versions = {extra: {each: version(each) for each in modules} for extra, modules in EXTRAS.items()}
     return {
         "recommit": recommit.__version__,
         "python": platform.python_version(),
@@ -115,14 +118,6 @@ def threads() -> str:
     own = f"{get_num_threads()}, torch's own number, for larger ones"
     waiting = "whose threads would wait for each other on busy cores"
     return f"all cores for puzzles; on a CPU one for networks below {SMALL:,} parameters, {waiting}; {own}"
-
-
-def _version(module: str, packages: Mapping[str, list[str]]) -> str | None:
-    """Of the package that brings a module: a folder of its name, which Python would import too, has none."""
-    try:
-        return importlib.metadata.version(packages.get(module, [module])[0])
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 TASKS: tuple[Puzzle, ...] = (*(kind.of(kind.usual.size, 2) for kind in PUZZLES), Sliding(4), Sokoban(10, boxes=4))

@@ -54,8 +54,7 @@ def _best_fixed(card: dict[str, Any], budget: str) -> dict[str, Any]:
     }
     found = best({depth: row["solve_rate"] for depth, row in rows.items()})
     assert found is not None
-    result: dict[str, Any] = rows[found]
-    return result
+    return rows[found]
 
 
 def _depth(row: dict[str, Any]) -> int:

@@ -40,15 +40,7 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
     from recommit.train.sft.trainer import train
 
     data, out = _needed("data", options.data), _needed("out", options.out)
-    return train(
-        config,
-        data,
-        out,
-        init=options.init,
-        backbone=options.place,
-        trackers=options.trackers,
-        quiet=quiet,
-    )
+    return train(config, data, out, init=options.init, backbone=options.place, trackers=options.trackers, quiet=quiet)
 
 
 def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
@@ -67,13 +59,7 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
 
     init, out = _needed("init", options.init), _needed("out", options.out)
     return train(
-        config,
-        init,
-        out,
-        data=options.data or None,
-        reward=options.reward,
-        trackers=options.trackers,
-        quiet=quiet,
+        config, init, out, data=options.data or None, reward=options.reward, trackers=options.trackers, quiet=quiet
     )
 
 

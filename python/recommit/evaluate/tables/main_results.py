@@ -119,7 +119,7 @@ def ablation(results: FamilyResults) -> Content:
         "adaptive": results.row("adaptive", "loose"),
         "adaptive, sampled": results.row(SAMPLED, "loose"),
     }
-    if not members.like_paper:  # the adaptive run itself has another recipe
+    if members.config["advantage"]["estimator"] != "state":  # the paper's, which the adaptive run itself may have
         ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
     published = reported.ABLATION[results.task]
     lines = [[name, *beside(published[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]

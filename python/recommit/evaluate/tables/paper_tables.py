@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from recommit.evaluate import reported
 from recommit.evaluate.tables import behaviour, main_results
 from recommit.evaluate.tables.table import FILE, PAGE
 
@@ -39,7 +38,6 @@ _ORDER = (
 )
 TABLES = {table.name: table for table in _ORDER}
 #: Those that need no other seed's runs, nor those that are made with one seed alone.
-OF_ONE_SEED = tuple(n for n in TABLES if n not in ("single", "emergence", "seeds", "budgets", "zero-shot"))
 
 
 def check(names: Sequence[str]) -> tuple[str, ...]:
@@ -48,11 +46,6 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
     if wrong:
         raise ValueError(f"tables: expected names of {', '.join(TABLES)}, got {wrong[0]}")
     return tuple(names) or tuple(TABLES)
-
-
-def in_paper(members: Members) -> bool:
-    """Whether the paper has figures for this family's puzzle."""
-    return members.task in reported.ABLATION
 
 
 def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
@@ -64,10 +57,14 @@ def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
 def write(store: EvaluationStore, results: FamilyResults, names: Sequence[str] = ()) -> str:
     """Fill the tables (no names: all) and write them into an evaluation's folder, for programs and for people; the
     text."""
-    filled = [TABLES[name].filled(results) for name in check(names)]
+    filled = [(TABLES[name], TABLES[name].render(results)) for name in check(names)]
     title = f"{results.task.capitalize()}: the paper's tables, on {results.split}"
-    text = "\n".join([f"# {title}\n", *(f"{table.markdown()}\n" for table in filled)])
-    store.write_json(FILE, {"title": title, "tables": [asdict(table) for table in filled]})
+    text = "\n".join([f"# {title}\n", *(f"{table.markdown(content)}\n" for table, content in filled)])
+    tables = [
+        {"name": table.name, "title": table.title, "grids": [*map(asdict, content.grids)], "notes": content.notes}
+        for table, content in filled
+    ]
+    store.write_json(FILE, {"title": title, "tables": tables})
     store.write_page(PAGE, text)
     return text
 

@@ -1,7 +1,7 @@
 """A table of the paper: the agents that it needs, and what it shows of them.
 
-A ``Table`` turns the figures of a family of runs into a ``FilledTable``. An evaluation prints those as Markdown and
-writes them as ``tables.json`` for programs.
+A ``Table`` turns the figures of a family of runs into ``Content``. An evaluation prints that as Markdown and writes it
+as ``tables.json`` for programs.
 """
 
 from __future__ import annotations
@@ -29,23 +29,6 @@ class Content(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FilledTable:
-    """One table with its figures, as text."""
-
-    name: str
-    title: str
-    grids: tuple[Grid, ...]
-    notes: tuple[str, ...]
-
-    def markdown(self) -> str:
-        """Print it below its title."""
-        remarks = "\n".join(f"* {line}" for line in self.notes)
-        return "\n\n".join(
-            [f"## {self.title}", *(grid.markdown() for grid in self.grids), *([remarks] if remarks else [])]
-        )
-
-
-@dataclass(frozen=True)
 class Table:
     """One of the paper's tables, for any family of runs."""
 
@@ -56,10 +39,11 @@ class Table:
     agents: Callable[[Members], Sequence[str]]
     render: Callable[[FamilyResults], Content]
 
-    def filled(self, results: FamilyResults) -> FilledTable:
-        """Everything that there is to see of it."""
-        content = self.render(results)
-        return FilledTable(self.name, self.title, content.grids, content.notes)
+    def markdown(self, content: Content) -> str:
+        """Print what it shows below its title."""
+        remarks = "\n".join(f"* {line}" for line in content.notes)
+        grids = (grid.markdown() for grid in content.grids)
+        return "\n\n".join([f"## {self.title}", *grids, *([remarks] if remarks else [])])
 
 
 def table(

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from recommit.results.intervals import Floats
 
     Card = dict[str, Any]
     #: By field, what each episode came to.
     Outcomes = dict[str, list[Any]]
-    Floats = NDArray[np.float64]
 
 SCHEMA, VERSION = "recommit.sweep", 1
 #: Its name in the folder of a sweep.

@@ -28,17 +28,17 @@ from recommit.horizon.plans import Plans
 from recommit.horizon.queue import Queue
 from recommit.horizon.sweep.programs import plain
 from recommit.horizon.sweep.slots import stacked, succeeded
+from recommit.rng import kept_streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from recommit.horizon.queue import Rows
     from recommit.horizon.rule import Rule
     from recommit.horizon.sweep.options import SweepOptions
     from recommit.horizon.sweep.slots import Copies, Step, Vector
-
-    Rows = NDArray[np.intp]
 
 
 @dataclass
@@ -52,15 +52,6 @@ class Outcome:
     queries: int = 0
     #: Ticks in which the robot waited for a chunk.
     stale: int = 0
-
-
-@dataclass(frozen=True)
-class Played:
-    """Episodes, and the seconds that the policy took to answer."""
-
-    outcomes: list[Outcome]
-    seconds: float
-    plans: Plans | None = None
 
 
 def usable(options: SweepOptions, horizon: int) -> range:
@@ -103,8 +94,8 @@ class Player:
             raise ValueError(f"policy: expected {len(observations)} chunks, one per observation, got {len(plans)}")
         return plans
 
-    def play(self, rule: Rule, seeds: Sequence[int], *, keep: bool = False) -> Played:
-        """An episode for each seed of one batch; ``keep`` its plans for a rule's thresholds."""
+    def play(self, rule: Rule, seeds: Sequence[int], *, keep: bool = False) -> Episodes:
+        """An episode for each seed of one batch; the queue keeps its plans where ``keep``, for a rule's thresholds."""
         self._seconds, known = 0.0, "torch" in sys.modules
         with seeded(seeds[0]):
             if callable(getattr(self.policy, "reset", None)):
@@ -114,7 +105,8 @@ class Player:
                 episodes.tick()
         if not known and "torch" in sys.modules:  # a program imported it just now, and its stream began elsewhere
             return self.play(rule, seeds, keep=keep)
-        return Played(episodes.outcomes, self._seconds, episodes.queue.plans if keep else None)
+        episodes.seconds = self._seconds
+        return episodes
 
 
 class Episodes:
@@ -127,6 +119,8 @@ class Episodes:
         self.running: Rows = np.arange(count)
         self.queue = Queue(rule, count, record=False, keep=keep)
         self.t = 0
+        #: In which the policy answered, once all have ended.
+        self.seconds = 0.0
         self._asked: list[tuple[int, Rows, Plans]] = []  # when it arrives, for whom, what
         self._waiting = np.zeros(count, np.bool_)
         self._last: dict[int, Any] = {}
@@ -272,16 +266,9 @@ def refuse_outside(actions: NDArray[Any], space: Any) -> None:
 def seeded(seed: int) -> Iterator[None]:
     """Global random streams begin at ``seed``, so that a policy that draws from them can be played again; afterwards
     they are as before."""
-    torch: Any = sys.modules.get("torch")
-    before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
-    if torch:
-        torch.manual_seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])  # noqa: NPY002
+    with kept_streams() as torch:
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
         if torch:
-            torch.set_rng_state(before[2])
+            torch.manual_seed(seed)
+        yield

@@ -9,13 +9,13 @@ import inspect
 import platform
 import re
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.storage import errors, files
+from recommit.version import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -167,13 +167,7 @@ def plain(value: Any) -> Any:
 def versions() -> dict[str, str]:
     """Of Python and of the packages that are imported."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
-    for module, name in PACKAGES.items():
-        if module in sys.modules:
-            try:
-                found[name] = metadata.version(name)
-            except metadata.PackageNotFoundError:
-                found[name] = "unknown"
-    return found
+    return found | {name: version_of(name) or "unknown" for module, name in PACKAGES.items() if module in sys.modules}
 
 
 def made(maker: Any, arguments: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from recommit.horizon import rule_registry
 from recommit.horizon.actions import Consecutive, Fixed, Repetition
 from recommit.horizon.confidence import Agreement
 from recommit.horizon.plans import Plans
-from recommit.horizon.rule import Rule, ThresholdRule
+from recommit.horizon.rule import Rule, ThresholdRule, quantiles
 
 #: Why a rule of scores is left out whose scores are all alike, such as disagreement where first actions never differ.
 NOTHING = "the plans give it no finite score, so that there is no threshold to try"
@@ -85,8 +85,7 @@ def rule_of(values: dict[str, Any]) -> Rule:
     kind = getattr(horizon, values["rule"]) if values["rule"] in horizon.__all__ else None
     if not (isinstance(kind, type) and issubclass(kind, horizon.Rule)):
         raise ValueError(f"rule: expected one of recommit.horizon, got {values['rule']}")  # noqa: TRY004
-    made: Rule = kind(**arguments)
-    return made
+    return kind(**arguments)
 
 
 def chosen(values: dict[str, Any]) -> str:
@@ -122,11 +121,7 @@ def _of_first(plans: Plans, count: int) -> NDArray[np.float64]:
 
 
 def _quantiles(values: NDArray[Any], count: int) -> NDArray[np.float64]:
-    if not values.size:
-        return np.zeros(1)
-    levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
-    result: NDArray[np.float64] = np.quantile(values.astype(np.float64).ravel(), levels, method="inverted_cdf")
-    return result
+    return quantiles(values.astype(np.float64).ravel(), count) if values.size else np.zeros(1)
 
 
 #: The tolerances to try of the rules that compare vectors.

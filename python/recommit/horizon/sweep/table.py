@@ -9,7 +9,7 @@ import numpy as np
 from recommit.horizon.sweep.card import best_on_validation, is_fixed
 from recommit.horizon.sweep.rules import chosen
 from recommit.results.intervals import Interval
-from recommit.results.table import MARGIN, Grid, deepest_within, number, spread
+from recommit.results.table import MARGIN, Grid, deepest_within, number, of_bounds, spread
 from recommit.storage.terminal_text import cell
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _adaptive(card: Card) -> tuple[str, Interval, bool]:
     rule, own = best_on_validation(card, fixed=False), {each["name"]: each for each in card["summary"]}
     if not rule:
         return rule, Interval(0.0, 0.0, 0.0), False
-    ahead, (_, margin, depth) = _read(own[rule]["minus_best_fixed"]), _fixed(card)
+    ahead, (_, margin, depth) = of_bounds(own[rule]["minus_best_fixed"]), _fixed(card)
     fewer = own[rule]["queries"][0] < own[f"fixed-{depth}"]["queries"][0]
     return rule, ahead, ahead.low > 0 or (ahead.low > -margin and fewer)
 
@@ -145,19 +145,14 @@ def _fixed(card: Card) -> tuple[dict[int, Interval], float, int]:
     """Of each fixed depth the difference to the best one; the margin; and the deepest that is certain to be within."""
     own = {each["name"]: each for each in card["summary"]}
     depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
-    minus = {depth: _read(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
+    minus = {depth: of_bounds(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
     means = [each.mean for each in minus.values()]
     margin = MARGIN if card["score"] == "success" else MARGIN * (max(means) - min(means))
     return minus, margin, max(deepest_within(minus, margin) or 0, depths[card["best_fixed"]])
 
 
-def _read(values: Sequence[float | None]) -> Interval:
-    """Of a card's [mean, low, high]."""
-    return Interval.of(dict(zip(("mean", "low", "high"), values, strict=True)))
-
-
 def _interval(values: Sequence[float | None], digits: int, scale: float) -> str:
-    return spread(_read(values), digits, scale)
+    return spread(of_bounds(values), digits, scale)
 
 
 def notes(card: Card) -> list[str]:

@@ -59,8 +59,7 @@ class Seat:
 
     def answer(self, request: Request) -> Reply:
         """What a request asks for."""
-        asked: Reply = getattr(self, f"_{request['ask']}")(**request["with"])
-        return asked
+        return getattr(self, f"_{request['ask']}")(**request["with"])
 
     def _look(self, seed: int) -> Reply:
         """Ask the policy once: the shape of its plans, what it is made of, and versions."""
@@ -88,9 +87,8 @@ class Seat:
         for i in range(0, len(seeds), self.player.slots.count):
             batch = seeds[i : i + self.player.slots.count]
             played = self.player.play(rules.rule_of({"rule": "Fixed", "depth": depth}), batch, keep=True)
-            assert played.plans is not None
-            gathered.append(played.plans)
-            count += len(played.plans)
+            gathered.append(played.queue.plans)
+            count += len(gathered[-1])
             if count >= PLANS:
                 break
         found, left_out = rules.candidates(joined(gathered), tuple(depths), self.options.thresholds)

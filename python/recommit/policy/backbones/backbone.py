@@ -44,14 +44,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _REVISION = re.compile(r"(\w[\w.-]*(/\w[\w.-]*)*)?", re.ASCII)
 #: Published backbones that a file may name, and the commit of each that is read; empty: the newest, see
 #: docs/security.md.
-LISTED = dict.fromkeys(
-    (
-        "Qwen/Qwen2.5-VL-3B-Instruct",
-        "Qwen/Qwen2.5-VL-7B-Instruct",
-        "Qwen/Qwen3-VL-8B-Instruct",
-    ),
-    "",
-)
+LISTED = dict.fromkeys(("Qwen/Qwen2.5-VL-3B-Instruct", "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen3-VL-8B-Instruct"), "")
 #: The name in a file of any other backbone: its place is an argument of the reader, and a fingerprint has to fit.
 GIVEN = "given"
 #: The place that a call names, for every policy whose backbone is neither listed nor in its folder, and the class that
@@ -156,8 +149,7 @@ def load_backbone(path: str | Path, *, revision: str = "", backbone_class: Any =
         folder, _ = find_backbone(path, revision)
     files.refuse_links(folder, links=True)
     verified.verify(folder)
-    backbone: Backbone = resident.read(family_of(folder, backbone_class), folder, options)
-    return backbone
+    return resident.read(family_of(folder, backbone_class), folder, options)
 
 
 def family_of(folder: Path, own: Any = None) -> Any:

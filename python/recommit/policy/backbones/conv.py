@@ -151,8 +151,7 @@ class ConvBackbone(nn.Module):
         return to_device(values, self.model.cell.weight.device)
 
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
-        cells: Tensor = self.model.cell(pixels.reshape(-1, grid[0] * grid[1], VALUES))
-        return cells
+        return self.model.cell(pixels.reshape(-1, grid[0] * grid[1], VALUES))
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         return self.read(self.cells(features, geometry), self.own(features, geometry))
@@ -195,8 +194,7 @@ class ConvBackbone(nn.Module):
         moved = F.unfold(shares, 2 * reach + 1, padding=reach)
         around = (moved @ cells.flatten(2).transpose(1, 2)).unflatten(1, (places, -1)).flatten(2)
         board = pooled(cells)[:, None].expand(-1, places, -1)
-        z: Tensor = self.model.out(torch.cat([around, board], dim=-1).flatten(0, 1))
-        return z
+        return self.model.out(torch.cat([around, board], dim=-1).flatten(0, 1))
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         return self.model.cell.parameters()

@@ -92,8 +92,7 @@ class VisionPass:
         rotated, v = qkv.permute(2, 0, 3, 1, 4).split([2, 1])
         q, k = rotate(rotated.float(), self.cos, self.sin).to(v.dtype)
         attended = F.scaled_dot_product_attention(q, k, v[0], attn_mask=mask)
-        out: Tensor = attention.proj(attended.transpose(1, 2).reshape(batch, patches, width))
-        return out
+        return attention.proj(attended.transpose(1, 2).reshape(batch, patches, width))
 
 
 class DeepVisionPass(VisionPass):

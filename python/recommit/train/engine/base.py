@@ -171,8 +171,7 @@ def _file(folder: Path, number: int) -> Path:
 
 def whole_shape(parameter: Tensor) -> torch.Size:
     """Shape of all of a parameter, also while ZeRO has split it."""
-    size: torch.Size = getattr(parameter, "ds_shape", parameter.shape)
-    return size
+    return getattr(parameter, "ds_shape", parameter.shape)
 
 
 def numel(parameter: Tensor) -> int:

@@ -53,8 +53,7 @@ class Root(nn.Module):
         loss = result[0] if isinstance(result, tuple) else None
         if self.stage == 3 and isinstance(loss, torch.Tensor) and loss.requires_grad:
             result = (loss + self._zero(), *result[1:])
-        answer: T = result
-        return answer
+        return result
 
     def _zero(self) -> Tensor:
         """Zero, which gives the outputs of every task that learns a gradient of zero. Stage 3 would add what a step's
@@ -92,8 +91,7 @@ class ZeroEngine(Engine):
 
     def run(self, work: Callable[[], T]) -> T:
         """See ``Engine``."""
-        result: T = self.engine(work)
-        return result
+        return self.engine(work)
 
     def backward(self, loss: Tensor) -> None:
         """See ``Engine``; DeepSpeed counts the parts of a step for itself."""
@@ -221,21 +219,18 @@ class ZeroEngine(Engine):
         if self.stage == 0:
             return [p for group in self.zero.param_groups for p in group["params"]]
         name = "fp32_partitioned_groups_flat" if self.stage == 3 else "single_partition_of_fp32_groups"
-        pieces: list[Tensor] = getattr(self.zero, name)
-        return pieces
+        return getattr(self.zero, name)
 
     def _step(self, parameter: nn.Parameter) -> Tensor | None:
         """All pieces of a rank take their steps together."""
         if self.stage == 0:
-            step: Tensor | None = self.zero.state.get(parameter, {}).get("step")
-            return step
+            return self.zero.state.get(parameter, {}).get("step")
         states = (self.zero.optimizer.state.get(piece, {}) for piece in self._pieces())
         return next((state["step"] for state in states if "step" in state), None)
 
     def _moment(self, parameter: nn.Parameter, name: str) -> Tensor:
         if self.stage == 0:
-            moment: Tensor = self.zero.state[parameter][name]
-            return moment
+            return self.zero.state[parameter][name]
         whole: Tensor = safe_get_full_optimizer_state(parameter, name)
         return whole.reshape(whole_shape(parameter))
 

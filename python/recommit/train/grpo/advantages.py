@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graph.graph import Floats, Nodes
     from recommit.graph.policy_evaluation import GraphValues, PolicyEvaluation
     from recommit.rollout.rollout import Actor
     from recommit.rollout.trace import Proposals, Trace
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import AdvantageConfig, GrpoConfig
     from recommit.train.grpo.rollout import Sampled
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
     SumOverRanks = Callable[[list[float]], list[float]]
 
 Collected: TypeAlias = tuple[GrpoBatch, Signals]
@@ -233,10 +232,7 @@ class ExactAdvantages:
         )
         landing, distance = self.graph.find(outcome.states), exact_distance(task, outcome.states)
         returns = self.values.returns(
-            nodes,
-            landing.reshape(shape),
-            self.values.buckets(distance.reshape(shape)),
-            outcome.solved.reshape(shape),
+            nodes, landing.reshape(shape), self.values.buckets(distance.reshape(shape)), outcome.solved.reshape(shape)
         )
         executed, prices = outcome.executed.reshape(shape), self.config.prices_at(self.step)
         return plan_advantages(returns - prices.cost(executed), used, depths, executed, plans.shape[-1])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommit import rng
+from recommit.rollout.trace import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ class GrpoBatch:
         missing = size - len(self)
         if missing <= 0:
             return self
-        return join([self, self.where(np.zeros(missing, np.intp)).nothing()])
+        return joined([self, self.where(np.zeros(missing, np.intp)).nothing()])
 
     def nothing(self) -> GrpoBatch:
         """The same without any weight."""
@@ -67,12 +68,7 @@ def gathered(own: GrpoBatch, place: NDArray[np.int64], team: Team) -> GrpoBatch:
     columns = {f.name: getattr(own, f.name) for f in fields(own)}
     of_ranks = team.gather({"place": place, **columns})
     order = np.argsort(np.concatenate([each.pop("place") for each in of_ranks]))
-    return join([GrpoBatch(**each) for each in of_ranks]).where(order)
-
-
-def join(parts: list[GrpoBatch]) -> GrpoBatch:
-    """All of them, in order."""
-    return GrpoBatch(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(GrpoBatch)))
+    return joined([GrpoBatch(**each) for each in of_ranks]).where(order)
 
 
 def optimizer_steps(batches: list[GrpoBatch], size: int, seeds: list[int], step: int) -> list[list[Rows]]:

@@ -10,14 +10,7 @@ from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
 from recommit.storage.schema import check, parse, refuse
-from recommit.train.config import (
-    EngineConfig,
-    OptimConfig,
-    RunConfig,
-    ValidationConfig,
-    plain,
-    section,
-)
+from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, plain, section
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -277,8 +270,7 @@ class GrpoConfig:
                 expected = ", ".join(f"{each}.NAME" for each in PER_TASK)
                 raise ValueError(f"by_task.{task}: expected values of {expected}, got {path}")
             values[section][name] = value
-        own: GrpoConfig = parse(GrpoConfig, values)
-        return own
+        return parse(GrpoConfig, values)
 
     @property
     def introduction(self) -> str:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.build import PolicyGraph
+    from recommit.graph.graph import Floats
     from recommit.graph.policy_evaluation import GraphValues
     from recommit.rollout.trace import Trace
     from recommit.train.grpo.batch import GrpoBatch
 
-    Floats = NDArray[np.float64]
 
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16
@@ -85,12 +85,7 @@ class Signals:
 
     @classmethod
     def of_values(
-        cls,
-        graph: PolicyGraph,
-        roots: NDArray[np.int64],
-        values: GraphValues,
-        probs: Floats,
-        batch: GrpoBatch,
+        cls, graph: PolicyGraph, roots: NDArray[np.int64], values: GraphValues, probs: Floats, batch: GrpoBatch
     ) -> Signals:
         """Expectations instead of samples."""
         mass = values.visits.sum(axis=0)
@@ -192,8 +187,7 @@ def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *
 def averaged(lines: list[dict[str, Any]]) -> dict[str, Any]:
     """Means of several lines; a depth that a line does not name was not taken."""
     none = dict.fromkeys((depth for line in lines for depth in line["depths"]), 0.0)
-    result: dict[str, Any] = mean_of([{**line, "depths": {**none, **line["depths"]}} for line in lines])
-    return result
+    return mean_of([{**line, "depths": {**none, **line["depths"]}} for line in lines])
 
 
 def rounded(value: Any) -> Any:
@@ -205,10 +199,8 @@ def rounded(value: Any) -> Any:
 
 def _bucket(distance: NDArray[np.integer]) -> NDArray[np.int64]:
     """0 near, 1 mid, 2 far or lost."""
-    result: NDArray[np.int64] = np.where(distance < 0, 2, (distance > NEAR).astype(int) + (distance > MID))
-    return result
+    return np.where(distance < 0, 2, (distance > NEAR).astype(int) + (distance > MID))
 
 
 def _entropy(probs: Floats) -> Floats:
-    result: Floats = -(probs * np.log(np.maximum(probs, 1e-300))).sum(axis=-1)
-    return result
+    return -(probs * np.log(np.maximum(probs, 1e-300))).sum(axis=-1)

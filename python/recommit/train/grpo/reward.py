@@ -15,10 +15,10 @@ from recommit.train.grpo.config import AdvantageConfig
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.graph.graph import Floats
     from recommit.prices import Prices
     from recommit.rollout.trace import Trace
 
-    Floats = NDArray[np.float64]
 
 #: What a lost level costs with ``deadlock: penalty``.
 PENALTY = 0.2
@@ -87,8 +87,7 @@ def own_reward(file: str | Path) -> Callable[[Spans], Any]:
     function = definition("reward", Path(file), "reward", trusted=True)
     if not callable(function):
         raise ValueError(f"reward: expected {file} to define a function `reward`, got {function!r:.80}")  # noqa: TRY004
-    result: Callable[[Spans], Any] = function
-    return result
+    return function
 
 
 def _own_rewards(spans: Spans, function: Callable[[Spans], Any]) -> Floats:

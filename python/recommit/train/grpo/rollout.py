@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.graph.build import PolicyGraph
+    from recommit.graph.graph import Floats, Nodes, States
     from recommit.rollout.rollout import Actor
     from recommit.rollout.trace import Trace
     from recommit.rollout.variants import Variant
     from recommit.runs.distributed import Team
     from recommit.train.grpo.config import GrpoConfig
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
-    States = NDArray[np.uint8]
     Numbers = NDArray[np.uint64]
 
 #: Episode numbers per step; the upper half is for what follows a candidate.
@@ -102,7 +100,8 @@ def _shard(spec: DataSpec, config: GrpoConfig, seed: int, shard: int) -> States:
 def sample(actor: Actor, config: GrpoConfig, starts: States, step: int, team: Team) -> Sampled:
     """Play this rank's part of the ``starts`` of all ranks."""
     actor.idle = starts[:1]
-    own, size, first = _own(starts, team), config.advantage.group_size, step * EPISODES
+    own = np.ascontiguousarray(starts[team.rank :: team.world])
+    size, first = config.advantage.group_size, step * EPISODES
     if config.advantage.estimator == "episode":
         numbers = _numbers(len(own), first, team, size)
         trace = _play(actor, config, np.repeat(own, size, axis=0), config.rollout.budget, numbers)
@@ -112,11 +111,6 @@ def sample(actor: Actor, config: GrpoConfig, starts: States, step: int, team: Te
     trace = _play(actor, config, own, config.rollout.budget, numbers, candidates=size, follow=follow)
     after = _continued(actor, config, trace, numbers, first) if config.advantage.estimator == "branch" else None
     return Sampled(trace, follow(trace) if len(trace) else np.zeros(0, np.int64), numbers, after)
-
-
-def _own(starts: States, team: Team) -> States:
-    """Those that this rank plays from."""
-    return np.ascontiguousarray(starts[team.rank :: team.world])
 
 
 def _numbers(count: int, first: int, team: Team, copies: int = 1) -> Numbers:

@@ -37,12 +37,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph, Floats, Nodes
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.options import HeadOptions
 
-    Floats = NDArray[np.float64]
-    Nodes = NDArray[np.int64]
 
 #: What an action costs at least and at most in training, and an observation in actions; both by their logarithms.
 ACTION, RATIO = (0.0025, 0.02), (0.125, 8.0)
@@ -192,8 +190,7 @@ def weighted_target(probs: Floats, advantage: Floats) -> Floats:
 def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64]:
     """``count`` places, sampled by their shares, whose running sums are ``edges``."""
     uniform = rng.uniform(rng.streams(seed, rng.Purpose.ORDER, np.arange(count)), number)
-    result: NDArray[np.int64] = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
-    return result
+    return np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
 
 
 class ConditionedInputs:
@@ -227,8 +224,7 @@ def _expected(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: N
     if policy.world_model is None or cells is None:
         raise ValueError(NO_WORLD_MODEL)
     with torch.no_grad():
-        result: torch.Tensor = policy.world_model(cells, torch.from_numpy(graph.plans[nodes]).long(), problem.depths)
-    return result
+        return policy.world_model(cells, torch.from_numpy(graph.plans[nodes]).long(), problem.depths)
 
 
 class ConditionedLearner:
@@ -293,7 +289,10 @@ class ConditionedLearner:
             remaining, rows = np.divmod(picks, len(self.problem.rows))
             logs = self.log_probs(rows, remaining, prices)
             target = torch.from_numpy(weighted_target(probs[remaining, rows], advantage[remaining, rows])).to(logs)
-            self._descend(-(target * logs).sum(-1).mean())
+            self._optimizer.zero_grad()
+            (-(target * logs).sum(-1).mean()).backward()
+            torch.nn.utils.clip_grad_norm_(self.head.parameters(), 10.0)
+            self._optimizer.step()
 
     def _prices(self, number: int) -> Prices:
         if not number % FREE:
@@ -301,12 +300,6 @@ class ConditionedLearner:
         first, second = rng.uniform(rng.streams(self.config.seed, rng.Purpose.ORDER, np.arange(2)), number)
         action = ACTION[0] * (ACTION[1] / ACTION[0]) ** first
         return Prices(action, action * RATIO[0] * (RATIO[1] / RATIO[0]) ** second)
-
-    def _descend(self, loss: torch.Tensor) -> None:
-        self._optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.head.parameters(), 10.0)
-        self._optimizer.step()
 
     def value(self, held: HeadProblem) -> float:
         """The mean return of its likeliest depths on held-out starts, over the prices of ``CHECKED``."""
@@ -335,7 +328,9 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
     policy.replace_augmentations(int(graph.source.get("augmentations", 1)))
     budgets = options.budget or graph.usual_budgets
-    trained = learnable(_data_of(graph), graph.states)
+    named = "one that recommit graph build wrote of a run, which names its data"
+    refuse(("data" not in graph.source, "graph", named, "none"))
+    trained = learnable(DataSpec.from_dict(graph.source["data"]), graph.states)
     refuse((not trained[graph.starts].any(), "graph", "one from training starts", "none of them"))
     problem = HeadProblem.of(graph, policy.config.depths, budgets, trained)
     learn, held = problem.within_reach().split(HELD, options.seed)
@@ -347,13 +342,6 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     return record
 
 
-def _data_of(graph: CommitmentGraph) -> DataSpec:
-    """The recipe whose splits its states belong to."""
-    if "data" not in graph.source:
-        raise ValueError("graph: expected one that recommit graph build wrote of a run, which names its data, got none")
-    return DataSpec.from_dict(graph.source["data"])
-
-
 def fit(
     policy: CommitPolicy,
     task: Puzzle,
@@ -363,8 +351,6 @@ def fit(
     tell: Callable[[str], None] = lambda _line: None,
 ) -> dict[str, Any]:
     """Give a policy with a world model the head, the best of its checks on the ``held`` starts; what it came to."""
-    if policy.world_model is None:
-        raise ValueError(NO_WORLD_MODEL)
     _refuse_other_plans(policy, task, learn)
     inputs = ConditionedInputs(policy, task, learn, config.features)
     best, record = _best_check(ConditionedLearner(learn, inputs, config), held, tell)

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
+    from recommit.graph.graph import States
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.options import WorldModelOptions
 
-    States = NDArray[np.uint8]
 
 #: Validation starts on whose ways a world model is evaluated, at most.
 EVALUATED = 256

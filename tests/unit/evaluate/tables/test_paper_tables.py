@@ -72,7 +72,8 @@ def everything(trained, tmp_path_factory):
 
 def text_of(name, results):
     """One table of a family's results, as a person reads it."""
-    return paper_tables.TABLES[name].filled(results).markdown()
+    table = paper_tables.TABLES[name]
+    return table.markdown(table.render(results))
 
 
 def cells(text, row):

@@ -176,7 +176,11 @@ def test_a_stream_that_begins_within_the_first_batch_begins_at_its_seed_too(monk
     """A policy may import torch when it is asked first, in each process at another batch."""
     stream = np.random.RandomState(0)
     torch = SimpleNamespace(
-        manual_seed=stream.seed, get_rng_state=stream.get_state, set_rng_state=stream.set_state, rand=stream.rand
+        manual_seed=stream.seed,
+        get_rng_state=stream.get_state,
+        set_rng_state=stream.set_state,
+        rand=stream.rand,
+        cuda=SimpleNamespace(is_initialized=lambda: False),
     )
     monkeypatch.delitem(sys.modules, "torch", raising=False)
 
