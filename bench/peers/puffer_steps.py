@@ -35,9 +35,9 @@ def main() -> None:
         (place / "boxoban.h").write_text(header.partition("/*Rendering stuff*/")[0], encoding="utf-8")
         (place / "raylib.h").write_text(RAYLIB, encoding="utf-8")
         (place / "maps").write_bytes(planes(levels).tobytes())
-        source, program = Path(__file__).with_name("puffer.c"), place / "puffer"
+        source, program = str(Path(__file__).with_name("puffer.c")), str(place / "puffer")
         subprocess.run(["cc", "-O3", "-march=native", "-w", f"-I{folder}", source, "-o", program], check=True)
-        command = [program, place / "maps", str(SLOTS), str(STEPS)]
+        command = [program, str(place / "maps"), str(SLOTS), str(STEPS)]
         rate = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         after = (place / "maps.after").read_bytes()
     boards = np.frombuffer(after[: SLOTS * 400], np.uint8).reshape(SLOTS, 4, 10, 10)
