@@ -71,7 +71,7 @@ def test_what_is_refused(monkeypatch):
         [
             (lambda: recommit.episode(scripted, START, budget=0), "budget: expected at least 1, got 0"),
             (lambda: recommit.episode(scripted, START[None]), "state: expected 2 dimensions [rows, columns]"),
-            (lambda: recommit.episode("solver", [[1, 2, 3], [4, 5, 6], [7, -1, 8]]), "cells of 0..255, got -1..8"),
+            (lambda: recommit.episode("solver", [[1, 2, 3], [4, 5, 6], [7, -1, 8]]), "cell codes 0..255, got -1..8"),
             (lambda: recommit.episode("nosuch", START), "agent: expected a policy, a function, solver, the folder"),
             (lambda: played.save("x.png"), "path: expected a name that ends in .gif"),
             (lambda: played.save("x.gif", theme="red"), "theme: expected"),
