@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from recommit.cli import command_line
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec
 
@@ -16,17 +15,6 @@ pytest.importorskip("tyro")
 pytest.importorskip("pyarrow")
 
 LEVEL = "#####\n#@$.#\n#####\n"
-
-
-def test_titles_of_files_are_shown_and_not_obeyed(tmp_path, capsys):
-    """Of all that a file may hold; storage/terminal_text.py is the only way to the terminal."""
-    pack = tmp_path / "pack.txt"
-    pack.write_text(f"{LEVEL}Title: \u202ea\u200bb\n{LEVEL}", encoding="utf-8")
-    for words in (["levels", "check"], ["solve"]):
-        assert command_line.main([*words, str(pack)]) == 0
-        said = capsys.readouterr().out
-        assert "\ufffda\ufffdb" in said
-        assert not {"\u202e", "\u200b"} & set(said)
 
 
 def recommit(*words, lines=None, **env):

@@ -97,18 +97,6 @@ def test_goes_on_at_the_exact_next_row(data, stop):
     refused(rows)
 
 
-@pytest.mark.parametrize("world", [2, 3])
-def test_ranks_share_the_batches(data, world):
-    """All ranks together see what one would, and the number of ranks may change on the way."""
-    alone = Mixture([data], 60, window=400)
-    ranks = [Mixture([data], 60 // world, window=400, rank=rank, world=world) for rank in range(world)]
-    for _ in range(40):
-        assert [name for rank in ranks for name in batch(rank)] == batch(alone)
-    ranks[0].load_state_dict(ranks[-1].state_dict())
-    alone.load_state_dict(ranks[0].state_dict())
-    assert batch(ranks[0]) == batch(alone)[: 60 // world]
-
-
 def test_wrong_arguments(data, several):
     refused(
         [

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.refusals import refused
-from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
 
 from recommit.graph import rule_episodes, score
 from recommit.graph.episodes import play
-from recommit.graph.score import GraphScorer
 from recommit.horizon import rule_registry
-from recommit.prices import Prices, Setting
-
-SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
-
-
-@pytest.fixture(scope="module", params=["sliding", "sokoban"])
-def graph(request):
-    return cases.some(request.param, 20, wrong=3)
-
-
-@pytest.fixture(scope="module")
-def scorer(graph):
-    return GraphScorer(graph, SETTINGS)
 
 
 def written(folder, text, name="mine.py"):

@@ -61,14 +61,3 @@ def test_both_ways_give_the_same_episodes(both, name):
     agents = {"head": lambda: head(graph), "head+memory": lambda: adaptive_memory(graph)}
     choose = agents[name]() if name in agents else rule_on_growing(graph, entry)
     assert on_the_way(graph, starts, choose) == on_graph(whole, entry)
-
-
-def test_without_a_memory_episodes_differ(both):
-    """The planted defect: the twin forgets."""
-    graph, starts, whole = both
-    differs = [
-        on_the_way(graph, starts, rule_on_growing(graph, rule_registry.named(name)))
-        != on_graph(whole, rule_registry.named(name + "+memory"))
-        for name in ("fixed-2", "repetition", "reversal")
-    ]
-    assert any(differs)

@@ -8,24 +8,12 @@ import numpy as np
 import pytest
 from tests.reference import horizon as slow_rules
 from tests.unit.graph import cases
+from tests.unit.graph.conftest import SETTINGS
 
 from recommit.graph import score
 from recommit.graph.episodes import play
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.horizon import Agreement, rule_registry
-from recommit.prices import Prices, Setting
-
-SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
-
-
-@pytest.fixture(scope="module", params=["sliding", "sokoban"])
-def graph(request):
-    return cases.some(request.param, 20, wrong=3)
-
-
-@pytest.fixture(scope="module")
-def scorer(graph):
-    return GraphScorer(graph, SETTINGS)
 
 
 def episode(graph, start, budget, depth_of):
@@ -41,24 +29,17 @@ def episode(graph, start, budget, depth_of):
     return bool(graph.distance[node] == 0), actions, len(steps)
 
 
-def head_rule(graph, *, memory=False):
-    def depth_of(node, steps):
-        order = sorted(range(len(graph.head_depths)), key=lambda i: (-graph.logits[node, i], i))
-        before = sum(at == node for at, _ in steps) if memory else 0
-        return graph.head_depths[order[before % len(order)]]
-
-    return depth_of
+def head_rule(graph):
+    return lambda node, _steps: graph.head_depths[int(np.argmax(graph.logits[node]))]
 
 
-def consecutive_rule(graph, *, memory=False):
+def consecutive_rule(graph):
     def depth_of(node, steps):
         old, depth = steps[-1] if steps else (node, 8)
         tail, common = graph.plans[old][depth:].tolist(), 0
         while common < len(tail) and tail[common] == graph.plans[node][common]:
             common += 1
-        first = min(1 + common, 8) if tail else 1
-        before = sum(at == node for at, _ in steps) if memory else 0
-        return [*range(first, 0, -1), *range(first + 1, 9)][before % 8]
+        return min(1 + common, 8) if tail else 1
 
     return depth_of
 

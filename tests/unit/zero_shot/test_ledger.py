@@ -7,7 +7,7 @@ import threading
 import pytest
 from tests.unit.zero_shot.conftest import Kept
 
-from recommit.zero_shot.client import CapReached, Ledger, StopRequested
+from recommit.zero_shot.client import CapReached, Ledger
 
 
 def test_many_workers_stay_within_the_cap():
@@ -43,10 +43,3 @@ def test_what_was_lost_in_a_kill_counts_too():
     after.begin({})
     with pytest.raises(CapReached, match="max_requests: 5 allowed, 5 sent"):
         after.begin({})
-
-
-def test_a_stop_ends_it():
-    shared = Ledger(None, Kept(), threading.Event())
-    shared.stop.set()
-    with pytest.raises(StopRequested):
-        shared.begin({})

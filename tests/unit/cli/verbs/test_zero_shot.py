@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from tests.refusals import refused
 from tests.unit.zero_shot.called import zero_shot
 
 from recommit.data import build
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.zero_shot.options import ENDPOINTS
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch):
-    for endpoint in ENDPOINTS.values():
-        monkeypatch.delenv(endpoint.key_variable, raising=False)
 
 
 def test_wrong_calls_leave_no_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-somebodys-secret")
-    monkeypatch.setenv("RECOMMIT_API_KEY", "")
+    for empty in ("RECOMMIT_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(empty, "")
     data = tmp_path / "data"
     data.mkdir()
     (data / "recipe.json").write_text(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=10, seed=3).to_json())
