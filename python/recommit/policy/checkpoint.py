@@ -16,7 +16,7 @@ import os
 import re
 from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recommit.policy.backbones.backbone import Backbone
-    from recommit.policy.policy import CommitPolicy
 
 FORMAT = 1
 #: Of config.json.
@@ -67,7 +66,20 @@ DTYPES = ("float32", "bfloat16", "float16")
 SAMPLE = 4096
 
 
-P = TypeVar("P", bound="CommitPolicy")
+class Parts(Protocol):
+    """The parts of a ``CommitPolicy`` that are saved."""
+
+    config: PolicyConfig
+    backbone: Backbone
+    depth_head: nn.Module
+    decoder: nn.Module
+    world_model: nn.Module | None
+    source: str
+    revision: str
+    known_fingerprint: str
+
+
+P = TypeVar("P", bound=Parts)
 
 
 def fingerprint(backbone: Backbone) -> str:
@@ -81,7 +93,7 @@ def fingerprint(backbone: Backbone) -> str:
     return digest.hexdigest()
 
 
-def fingerprint_of(policy: CommitPolicy) -> str:
+def fingerprint_of(policy: Parts) -> str:
     """The fingerprint of a policy's backbone; computed once where it is frozen, before ranks split it."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
@@ -90,7 +102,7 @@ def fingerprint_of(policy: CommitPolicy) -> str:
     return policy.known_fingerprint
 
 
-def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
+def save_policy(policy: Parts, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -228,7 +240,7 @@ def _fetched(name: str | Path, revision: str) -> Path:
     return snapshot("policy", str(name), revision)
 
 
-def heads(policy: CommitPolicy) -> dict[str, torch.Tensor]:
+def heads(policy: Parts) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
     return _named(policy.depth_head, policy.decoder, policy.world_model)
 
@@ -261,7 +273,7 @@ def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
         return _named(depth_head, decoder, world_model)
 
 
-def load_adapter(policy: CommitPolicy, folder: Path) -> None:
+def load_adapter(policy: Parts, folder: Path) -> None:
     """PEFT only warns where an adapter's names do not fit; here that is an error."""
     path = folder / "adapter_model.safetensors"
     check_and_copy(lora.weights(policy.backbone), read_weights(path), path)

@@ -7,7 +7,7 @@ for ``action_decoder.py``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -20,7 +20,8 @@ from recommit.policy.config import PLAN_LENGTH, HeadConfig, feature_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.policy.policy import CommitPolicy
+    from recommit.policy.config import PolicyConfig
+    from recommit.policy.vision import Vision
     from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
 
@@ -51,8 +52,19 @@ class DepthHead(nn.Linear):
         return super().forward(F.gelu(sums, approximate=self._gelu))
 
 
+class Observer(Protocol):
+    """The parts of a ``CommitPolicy`` that the input is made of."""
+
+    config: PolicyConfig
+    decoder: Any
+    world_model: Any
+    vision: Vision
+
+    def task_index(self, task: Puzzle) -> int: ...
+
+
 def head_inputs(
-    policy: CommitPolicy,
+    policy: Observer,
     task: Puzzle,
     states: NDArray[np.uint8],
     z: Tensor,
@@ -77,7 +89,6 @@ def head_inputs(
         if config.head.reads("world-model"):
             plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
             now = config.head.features != "world-model"  # which compares the depths alone
-            assert policy.world_model is not None
             parts.append(policy.world_model(policy.vision.kinds(task, states), plans, config.depths, now))
         if config.head.reads("conditions"):
             parts.append(conditions(remaining, config.prices, len(z)).to(z.device))
