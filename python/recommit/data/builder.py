@@ -108,7 +108,11 @@ class _Build:
             files.replace(self.files, path, text.encode())
             old = text.encode()
         if old != text.encode():
-            ownership.check(self.folder, _fields(old, path), self.spec.to_dict())
+            try:
+                before = DataSpec.from_text(old.decode()).to_dict()
+            except (errors.DataError, UnicodeDecodeError):
+                raise errors.Damaged(f"{path}: expected a recipe, got what cannot be read") from None
+            ownership.check(self.folder, before, self.spec.to_dict())
             raise errors.Damaged(f"{path}: expected the recipe as it was written, got other bytes")
         files.make_folders(self.files, self.folder / shards.FOLDER)
 
@@ -143,14 +147,6 @@ class _Build:
         files.keep(self.files, self.folder / manifest.NAME, result.to_json().encode())
         self.files.remove(self.folder / shards.JOURNAL)
         return result
-
-
-def _fields(content: bytes, path: Path) -> dict[str, Any]:
-    """The fields of a recipe that is already in a folder."""
-    try:
-        return DataSpec.from_text(content.decode()).to_dict()
-    except (errors.DataError, UnicodeDecodeError):
-        raise errors.Damaged(f"{path}: expected a recipe, got what cannot be read") from None
 
 
 def run(engine: str, requests: Requests, workers: int, lock: int) -> Iterator[Record]:

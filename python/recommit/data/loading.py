@@ -174,7 +174,10 @@ class Mixture:
         if not 0 <= rank < world:
             raise ValueError(f"rank: expected 0..{world - 1}, got {rank}")
         self.orders = [Order(dataset, seed=seed, window=window) for dataset in datasets]
-        self.weights = _checked(weights or even_weights([dataset.spec for dataset in datasets]), len(datasets))
+        self.weights = tuple(weights or even_weights([dataset.spec for dataset in datasets]))
+        if len(self.weights) != (sets := len(datasets)) or min(self.weights) < 1:
+            wanted = f"a number from 1 on for each of {sets} data sets"
+            raise errors.WrongDataSpec(f"mix: expected {wanted}, got {list(self.weights)}")
         self.batch, self.seed, self.rank, self.world = batch, seed, rank, world
         #: Rows of all data sets.
         self.total = sum(order.total for order in self.orders)
@@ -246,11 +249,3 @@ def even_weights(specs: Sequence[DataSpec]) -> tuple[int, ...]:
     common = lcm(*whole.values())
     weights = [count * common // whole[spec.task] for spec, count in zip(specs, difficulties, strict=True)]
     return tuple(weight // gcd(*weights) for weight in weights)
-
-
-def _checked(weights: Sequence[int], sets: int) -> tuple[int, ...]:
-    if len(weights) != sets or min(weights) < 1:
-        raise errors.WrongDataSpec(
-            f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}"
-        )
-    return tuple(weights)

@@ -18,20 +18,7 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
-__all__ = [
-    "COLUMNS",
-    "GROUP",
-    "columns",
-    "decode",
-    "encode",
-    "pa",
-    "parsed",
-    "pq",
-    "read_groups",
-    "reader",
-    "to_table",
-    "within",
-]
+__all__ = ["pa", "pq"]  # beside what is defined here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

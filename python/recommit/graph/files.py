@@ -114,14 +114,10 @@ def content(graph: CommitmentGraph) -> str:
     digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.head_depths)]).encode())
     for name, (kind, _) in (COLUMNS | START_COLUMNS).items():
         if (column := getattr(graph, name)) is not None:
-            _update(digest, name, column.astype(kind, copy=False))
+            values = np.ascontiguousarray(column.astype(kind, copy=False))
+            digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+            digest.update(values.data)
     return digest.hexdigest()
-
-
-def _update(digest: Any, name: str, values: NDArray[Any]) -> None:
-    column = np.ascontiguousarray(values)
-    digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-    digest.update(column.data)
 
 
 def read(folder: str | Path) -> CommitmentGraph:

@@ -72,12 +72,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
 
 def feature_count(features: str, z: int, depths: int, length: int = PLAN_LENGTH) -> int:
     """Width of a depth head's input, for a z of width ``z``, a number of ``depths`` and plans of ``length`` actions."""
-    parts = {
-        "z": z,
-        "confidence": CONFIDENCE * length,
-        "world-model": 2 * (1 + depths),
-        "conditions": CONDITIONS,
-    }
+    parts = {"z": z, "confidence": CONFIDENCE * length, "world-model": 2 * (1 + depths), "conditions": CONDITIONS}
     return sum(parts[part] for part in FEATURES[features])
 
 

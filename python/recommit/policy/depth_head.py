@@ -89,7 +89,6 @@ def head_inputs(
         if config.head.reads("world-model"):
             plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
             now = config.head.features != "world-model"  # which compares the depths alone
-            assert policy.world_model is not None
             parts.append(policy.world_model(policy.vision.kinds(task, states), plans, config.depths, now))
         if config.head.reads("conditions"):
             parts.append(conditions(remaining, config.prices, len(z)).to(z.device))
