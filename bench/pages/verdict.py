@@ -2,7 +2,7 @@
 
 Trains and plays what docs/verdict.md lists and docs/assets/tables/verdict.csv does not have yet, within some CPU-hours;
 every finished run adds its rows. Folders in RUNS may be lost: rows stay, and warm starts are made again.
-Without RUNS it writes the tables of the page from the rows; ``--store SEED`` keeps policies of RUNS in the repository.
+Without RUNS it writes the tables of the page from the rows; ``--store`` keeps policies of RUNS in the repository.
 """
 
 from __future__ import annotations
@@ -485,24 +485,27 @@ def picture() -> None:
         plotting.save(drawn, DOCS / "assets" / "verdict.svg")
 
 
-def store(runs: Path, seed: int) -> None:
-    """Keep adaptive and the fixed depth that solves most, of each cell that the first pass picked."""
-    for start, reading in BEST.items():
+def store(runs: Path) -> None:
+    """Keep adaptive and the fixed depth that solves most, of each cell that the first pass picked, of strong plans the
+    longer runs: of the last seed that is there."""
+    for start, (estimator, objective) in BEST.items():
+        reading = estimator, "long" if start[1] == "end" else objective
         found = results(cells()[(*start, *reading)])
-        fixed = max(VARIANTS[1:4], key=lambda name: found.mean(name, "loose", "solved").mean)
-        for variant in ("adaptive", fixed):
-            run = Run(*start, *reading, variant, seed).folder(runs)
-            pretrained.keep(run, POLICIES / "-".join((*start, variant)), PUZZLES[start[0]].spec)
+        names = [name for name, budget in found.keys if name in VARIANTS[1:4] and budget == "loose"]
+        fixed = max(names, key=lambda name: found.mean(name, "loose", "solved").mean)
+        every = [[Run(*start, *reading, variant, seed) for variant in ("adaptive", fixed)] for seed in range(5)]
+        for run in [pair for pair in every if all((each.folder(runs) / "best.json").is_file() for each in pair)][-1]:
+            pretrained.keep(run.folder(runs), POLICIES / "-".join((*start, run.variant)), PUZZLES[run.puzzle].spec)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="?", help="where runs are trained; none: write the tables of the page")
     parser.add_argument("--hours", type=float, default=2.0, help="CPU-hours after which no further run begins")
-    parser.add_argument("--store", type=int, metavar="SEED", help="keep policies of this seed in docs/assets/verdict")
+    parser.add_argument("--store", action="store_true", help="keep policies of RUNS in docs/assets/verdict")
     arguments = parser.parse_args()
-    if arguments.store is not None:
-        store(arguments.runs, arguments.store)
+    if arguments.store:
+        store(arguments.runs)
         return
     if arguments.runs is None:
         picture()
