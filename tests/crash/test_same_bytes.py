@@ -84,19 +84,6 @@ def test_another_world(tmp_path, undisturbed):
     assert {name for name in trees[0] if len({each[name] for each in trees}) > 1} == {"planted"}
 
 
-@pytest.mark.nightly
-def test_ray(tmp_path, undisturbed):
-    """On a local cluster, in a process of its own: Ray leaves threads and warnings behind."""
-    pytest.importorskip("ray")
-    recipe = tmp_path / "recipe.json"
-    recipe.write_text(SMALL.to_json(), "utf-8")
-    call = [sys.executable, "-m", "recommit.cli", "data", "build", "--recipe", str(recipe)]
-    call += ["--out", str(tmp_path / "set"), "--engine", "ray", "--workers", "2"]
-    done = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert differences(tmp_path / "set", undisturbed) == []
-
-
 def test_errors_cross_every_engine(tmp_path, monkeypatch):
     """What a worker raises arrives as it was raised, and what a dead worker leaves is a typed error too."""
     impossible = SMALL.changed(difficulties=(recommit.data.Difficulty((29000, 30000), 1),))

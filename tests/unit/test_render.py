@@ -22,7 +22,6 @@ TASKS = ("sliding", "sokoban")
 SLIDING = recommit.Sliding(3)
 SOKOBAN = recommit.Sokoban(7)
 BOARD = boards(3, 3, 1)
-LEVEL = levels(7, 7, 1)
 GOLDEN = Path(__file__).parents[1] / "golden" / "render.json"
 
 

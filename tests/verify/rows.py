@@ -79,7 +79,7 @@ ROWS = (
     Row("C1", "data sets: killed before, in and after every operation that changes the disk, and in recovery; a "
         "million rows killed 100 times, against 1, 2, 4 workers and Ray", "nightly",
         "nothing lost, doubled or torn; the tree of an undisturbed build",
-        _tests("crash/test_kills.py", "crash/test_same_bytes.py")),
+        _tests("crash/test_kills.py")),
     Row("C3", "imitation and reinforcement, each ended 100 times at random moments by SIGKILL, SIGTERM and Ctrl-C",
         "nightly", "bitwise equal, each step logged once",
         _tests("crash/test_moments.py::test_training", "crash/test_moments.py::test_what_is_not_whole_is_seen")),

@@ -17,7 +17,6 @@ pytest.importorskip("yaml")
 
 FEW = "estimate paper-sliding"
 GENERATE = "levels generate --out NEW"
-SOLVE = "solve --task sliding --size 3"
 #: FOLDER and FILE are empty, LEVEL holds one level, NONE and NEW are not there.
 CALLS = [
     ("", "usage: recommit VERB"),

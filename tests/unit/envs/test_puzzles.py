@@ -158,28 +158,47 @@ def test_later_episodes_take_another_length(mode: str) -> None:
 
 
 @pytest.mark.parametrize("name", battery.IDS)
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-@pytest.mark.parametrize("copy", [True, False], ids=["copy", "live"])
-def test_a_picture_shows_the_state(name: str, mode: AutoresetMode, copy: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "mode", "copy"),
+    [
+        *(("rgb", mode, copy) for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP) for copy in (True, False)),
+        ("onehot", AutoresetMode.SAME_STEP, True),
+    ],
+)
+def test_what_is_shown_is_the_state(name: str, kind: str, mode: AutoresetMode, copy: bool) -> None:
+    """At every step of a vector, where episodes end, and of one environment."""
     look = {"cell": 8}
-    options = {**battery.SMALL[name], "autoreset_mode": mode, "render_mode": "rgb_array"}
+    options = {**battery.SMALL[name], "autoreset_mode": mode, "render_mode": "rgb_array", "max_steps": 20}
     grids = gymnasium.make_vec(name, num_envs=7, **options, **look)
-    pictures = gymnasium.make_vec(name, num_envs=7, observation="rgb", copy=copy, **options, **look)
-    task = grids.task
+    shown = gymnasium.make_vec(name, num_envs=7, observation=kind, copy=copy, **options, **look)
+    one = gymnasium.make(name, observation=kind, render_mode="rgb_array", **battery.SMALL[name], **look)
+
+    def read(pictures: Any) -> Any:
+        if kind == "rgb":
+            return grids.task.decode(np.ascontiguousarray(pictures), **look)
+        assert (pictures.sum(axis=1) == 1).all()
+        return pictures.argmax(axis=1)
+
     states, _ = grids.reset(seed=3)
-    images, _ = pictures.reset(seed=3)
+    images, info = shown.reset(seed=3)
+    assert np.array_equal(one.reset(seed=3)[0], images[0])
+    assert np.array_equal(one.render(), shown.render()[0])
     rng, kept, finals = np.random.default_rng(0), [], 0
     for _ in range(40):
-        assert images.shape == pictures.observation_space.shape
-        assert np.array_equal(task.decode(np.ascontiguousarray(images), **look), states)
-        for env in (grids, pictures):
-            assert np.array_equal(np.stack(env.render()), images)
+        assert images.shape == shown.observation_space.shape
+        assert images.dtype == np.uint8
+        assert images[0] in one.observation_space
+        assert np.array_equal(read(images), states)
+        assert np.array_equal(shown.action_masks(), info["action_mask"])
+        drawn = images if kind == "rgb" else grids.task.render(states, **look)
+        for env in (grids, shown):
+            assert np.array_equal(np.stack(env.render()), drawn)
         kept.append((images, images.copy()))
         actions = rng.integers(0, 4, 7)
         states, *_, said = grids.step(actions)
-        images, *_, info = pictures.step(actions)
+        images, *_, info = shown.step(actions)
         for i in np.flatnonzero(info.get("_final_obs", np.zeros(7))):
-            assert np.array_equal(task.decode(info["final_obs"][i][None], **look)[0], said["final_obs"][i])
+            assert np.array_equal(read(info["final_obs"][i][None])[0], said["final_obs"][i])
             finals += 1
     assert (finals > 0) == (mode is AutoresetMode.SAME_STEP)
     if copy:
@@ -187,38 +206,4 @@ def test_a_picture_shows_the_state(name: str, mode: AutoresetMode, copy: bool) -
     else:
         assert all(np.shares_memory(one, images) for one, _ in kept)
         assert not images.flags.writeable
-
-
-@pytest.mark.parametrize("name", battery.IDS)
-def test_planes_show_the_state(name: str) -> None:
-    """At every step of a vector, where episodes end, and of one environment."""
-    options = {**battery.SMALL[name], "autoreset_mode": AutoresetMode.SAME_STEP, "max_steps": 20}
-    grids, planes = (gymnasium.make_vec(name, num_envs=7, observation=o, **options) for o in ("grid", "onehot"))
-    one = gymnasium.make(name, observation="onehot", **battery.SMALL[name])
-    (states, _), (seen, info) = grids.reset(seed=3), planes.reset(seed=3)
-    assert np.array_equal(one.reset(seed=3)[0], seen[0])
-    rng, finals = np.random.default_rng(0), 0
-    for _ in range(40):
-        assert seen.dtype == np.uint8
-        assert seen[0] in one.observation_space
-        assert (seen.sum(axis=1) == 1).all()
-        assert np.array_equal(seen.argmax(axis=1), states)
-        assert np.array_equal(planes.action_masks(), info["action_mask"])
-        actions = rng.integers(0, 4, 7)
-        states, *_, said = grids.step(actions)
-        seen, *_, info = planes.step(actions)
-        for i in np.flatnonzero(info.get("_final_obs", np.zeros(7))):
-            assert np.array_equal(info["final_obs"][i].argmax(axis=0), said["final_obs"][i])
-            finals += 1
-    assert finals
-
-
-@pytest.mark.parametrize("name", battery.IDS)
-def test_one_environment_draws_the_same(name: str) -> None:
-    env = gymnasium.make(name, observation="rgb", cell=16, render_mode="rgb_array", **battery.SMALL[name])
-    image, _ = env.reset(seed=1)
-    vector = gymnasium.make_vec(name, num_envs=1, observation="rgb", cell=16, **battery.SMALL[name])
-    assert np.array_equal(vector.reset(seed=1)[0][0], image)
-    assert np.array_equal(env.render(), image)
-    assert image in env.observation_space
-    assert vector.render() is None
+    assert gymnasium.make_vec(name, num_envs=1).render() is None

@@ -62,20 +62,20 @@ def test_eight_augmentations_stand_beside_none(levels_run, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("augmentations", [1, 8])
-def test_operations_are_those_of_an_estimate(tmp_path, augmentations):
+def test_operations_are_those_of_an_estimate(tiny, augmentations):
     """Counted of a policy at work, and of its shadow before anybody has one."""
     config = replace(BARE, augmentations=augmentations)
     model, task = ModelConfig(backbone="random:tiny", policy=config), recommit.Sokoban(6, 1)
-    policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
+    policy = recommit.CommitPolicy.from_backbone(tiny, config).eval()
     states = task.generate(4, seed=0).states
     shadow = Shadow(SftConfig(model=model), model, task)
     estimate = shadow.flops(Passes("plan", 4, 4)) + shadow.flops(Passes("encode", 4, 4))
     assert policy_plans.measure(policy, task, states)["flops"] == pytest.approx(estimate / 4, rel=0.01)
 
 
-def test_symmetries_of_the_distance_are_a_number_of_a_saved_policy(tmp_path):
+def test_symmetries_of_the_distance_are_a_number_of_a_saved_policy(tiny, tmp_path):
     """They cost as much each, and nothing where the depth is fixed."""
-    policy, task = recommit.CommitPolicy.from_backbone(tiny(tmp_path), BARE).eval(), recommit.Sokoban(6, 1)
+    policy, task = recommit.CommitPolicy.from_backbone(tiny, BARE).eval(), recommit.Sokoban(6, 1)
     world_model.replace_head(policy, WorldModel(world_model.config_of(policy, task)))
     states, costs, read = task.generate(4, seed=0).states, {}, policy
     for number in (8, 1, 2):
@@ -85,9 +85,3 @@ def test_symmetries_of_the_distance_are_a_number_of_a_saved_policy(tmp_path):
     assert len({cost["plan_flops"] for cost in costs.values()}) == 1
     assert costs[1]["flops"] > costs[1]["plan_flops"]
     assert costs[8]["flops"] - costs[1]["flops"] == 7 * (costs[2]["flops"] - costs[1]["flops"]) > 0
-
-
-def tiny(folder):
-    from recommit.policy.backbones.random_init import make_backbone
-
-    return make_backbone(folder / "tiny", "tiny")

@@ -32,14 +32,12 @@ def replayed(policy, starts, rows):
 
 
 @pytest.fixture(scope="module", params=["none", "embedding"])
-def policy(request, tmp_path_factory):
-    from recommit.policy.backbones.random_init import make_backbone
+def policy(request, tiny):
     from recommit.policy.policy import CommitPolicy
 
-    backbone = make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
     decoder = DecoderConfig(width=32, layers=1, heads=2, ffn=64, depth_conditioning=request.param)
     config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=decoder)
-    return CommitPolicy.from_backbone(backbone, config, seed=2).eval()
+    return CommitPolicy.from_backbone(tiny, config, seed=2).eval()
 
 
 def errors(policy, agent, shift=0):

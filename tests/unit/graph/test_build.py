@@ -21,25 +21,18 @@ def task(request):
     return recommit.Sliding(2, 2) if request.param == "sliding" else recommit.Sokoban(6, 1)
 
 
-@pytest.fixture(scope="module")
-def backbone(tmp_path_factory):
-    from recommit.policy.backbones.random_init import make_backbone
-
-    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
-
-
-def policy_of(backbone, **decoder):
+def policy_of(tiny, **decoder):
     from recommit.policy.config import DecoderConfig, PolicyConfig
     from recommit.policy.policy import CommitPolicy
 
     small = DecoderConfig(width=32, layers=1, heads=2, ffn=64, **decoder)
     config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small)
-    return CommitPolicy.from_backbone(backbone, config, seed=2).eval()
+    return CommitPolicy.from_backbone(tiny, config, seed=2).eval()
 
 
 @pytest.fixture(scope="module")
-def policy(backbone):
-    return policy_of(backbone)
+def policy(tiny):
+    return policy_of(tiny)
 
 
 @pytest.fixture(scope="module")

@@ -78,31 +78,23 @@ def compare(plans, rule, twin):
     np.testing.assert_array_equal(depths, expected(plans, rule, twin))
 
 
-@pytest.mark.parametrize("name", [name for name in RULES if name != "slow"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((cases.numbered, name) for name in RULES if name != "slow"),
+        *((cases.continuous, name) for name in ON_VECTORS),
+        *((cases.with_distributions, name) for name in ("product", "least", "disagreement")),
+    ],
+)
 @quick
-@given(plans=cases.numbered(), data=st.data())
-def test_rules_equal_their_twins(name, plans, data):
-    rules, twin = RULES[name]
-    compare(plans, data.draw(rules.filter(partial(fits, plans))), twin)
-
-
-@pytest.mark.parametrize("name", ON_VECTORS)
-@quick
-@given(plans=cases.continuous(), data=st.data())
-def test_rules_on_vectors_equal_their_twins(name, plans, data):
-    rules, twin = RULES[name]
+@given(data=st.data())
+def test_rules_equal_their_twins(kind, name, data):
+    """On numbered actions, on vectors, and where the plan's probability is taken from distributions."""
+    plans, (rules, twin) = data.draw(kind()), RULES[name]
     rule = data.draw(rules.filter(partial(fits, plans)))
-    if name == "entropy":  # logarithms: not on the threshold to the last bit
+    if (kind, name) == (cases.continuous, "entropy"):  # logarithms: not on the threshold to the last bit
         assume(all(abs(score - rule.threshold) > 1e-9 for score in equal_sums(plans, rule)))
     compare(plans, rule, twin)
-
-
-@pytest.mark.parametrize("name", ["product", "least", "disagreement"])
-@quick
-@given(plans=cases.with_distributions(), data=st.data())
-def test_the_probability_of_the_plan_is_taken_from_distributions(name, plans, data):
-    rules, twin = RULES[name]
-    compare(plans, data.draw(rules.filter(partial(fits, plans))), twin)
 
 
 @quick

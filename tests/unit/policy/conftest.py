@@ -15,13 +15,6 @@ def one_thread():
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
-    from recommit.policy.backbones.random_init import make_backbone
-
-    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
-
-
-@pytest.fixture(scope="session")
 def small(tmp_path_factory):
     from recommit.policy.backbones.random_init import make_backbone
 

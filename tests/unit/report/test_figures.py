@@ -8,15 +8,12 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recommit.report import by_distance, figures, plotting, reading
 from recommit.report.reading import Folder
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])

@@ -29,7 +29,6 @@ HTML = "</script><img src=x onerror=alert(1)>\"'&lt;"
 TERMINAL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e\r"
 MARKDOWN = "|[click](javascript:alert(1))"
 NASTY = HTML + TERMINAL + MARKDOWN
-FORMULAS = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1")
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 
 from tests.unit.report import browser
 from tests.unit.report.conftest import with_gains
@@ -55,12 +53,10 @@ for (const [width, height] of WIDTHS) {
 def measured(made, tmp_path):
     """By width, of a page in windows of its own."""
     script = MEASURE.replace("FIRST", json.dumps(FIRST))
-    text = re.sub(r"<meta http-equiv=[^>]*>", "", made).replace("<body>", f"<script>{script}</script><body>", 1)
-    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    (tmp_path / "page.html").write_text(browser.with_script(made, script), encoding="utf-8")
     frames = tmp_path / "frames.html"
     frames.write_text(FRAMES.replace("WIDTHS", json.dumps(list(WINDOWS.items()))), encoding="utf-8")
-    said = re.search(r"<body>RESULT(.*)END", browser.opened(frames, tmp_path), re.DOTALL)
-    return {one["width"]: one for one in json.loads(html.unescape(said[1]))}
+    return {one["width"]: one for one in browser.said(frames, tmp_path)}
 
 
 def test_the_first_screen_and_every_width(evaluations, tmp_path):

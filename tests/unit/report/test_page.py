@@ -10,8 +10,6 @@ import pytest
 from recommit.report import page
 from recommit.report.reading import Folder
 
-RUN = "/home/somebody/runs/<img src=x onerror=alert(1)>\"'=\u2028"
-
 
 class Elements(HTMLParser):
     """Every element, with its attributes."""

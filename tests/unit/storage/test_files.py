@@ -23,25 +23,13 @@ PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=4)
 HOSTILE = [
     "../train-00000-of-00001.parquet",
     "data/../../x.parquet",
-    "/etc/passwd",
-    "data//train-00000-of-00001.parquet",
     "data/train-00000-of-00001.parquet\n",
-    "data/train-00000-of-00001.parquet\x00.txt",
-    "DATA/train-00000-of-00001.parquet",
-    "data\\train-00000-of-00001.parquet",
     "data/train-0-of-1.parquet",
     "data/train-00000-of-00002.parquet",
     "data/test-00000-of-00001.parquet",
     "data/train-\u0660\u0660\u0660\u0660\u0660-of-00001.parquet",
-    "data/train-00000-of-00001.parquet.exe",
-    "http://example.org/data/train-00000-of-00001.parquet",
-    "~/data/train-00000-of-00001.parquet",
-    "C:\\x.parquet",
     "recipe.json",
     "",
-    "..",
-    "data/",
-    "/proc/self/mem",
 ]
 
 

@@ -95,7 +95,8 @@ def test_a_policy_is_not_saved_through_a_link(tmp_path, mine):
     pytest.importorskip("torch")
     from recommit.policy.checkpoint import save_policy
 
-    for number, name in enumerate(["adapter", "adapter/adapter_config.json", "tokenizer.json", "backbone"]):
+    names = ("adapter", "adapter/adapter_config.json", "tokenizer.json", "backbone", "heads.safetensors", "config.json")
+    for number, name in enumerate(names):
         policy = tmp_path / str(number)
         (policy / name).parent.mkdir(parents=True)
         (policy / name).symlink_to(mine / "DIGESTS" if "." in name else mine)

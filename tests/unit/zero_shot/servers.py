@@ -163,11 +163,10 @@ def silence(_, ended):
 class Held:
     """A script that answers all requests but number ``at`` and those after it, if any: whoever asks waits for ever."""
 
-    def __init__(self, say=lambda _: answer()):
-        self.at, self.say = None, say
+    at = None
 
-    def __call__(self, request, number):
-        return silence if self.at is not None and number >= self.at else self.say(request)
+    def __call__(self, _, number):
+        return silence if self.at is not None and number >= self.at else answer()
 
 
 def hang_up(data=b""):

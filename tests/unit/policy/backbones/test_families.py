@@ -12,10 +12,8 @@ transformers = pytest.importorskip("transformers")
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.random_init import Shape, make_backbone
-from recommit.policy.config import DecoderConfig
 from recommit.policy.prompt import load_prompt
 
-DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 TASK = recommit.Sliding(3)
 STATES = TASK.generate(3, seed=0).states
 SHAPES = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -22,9 +20,9 @@ def engine(seed=0, lrs=(1e-2, 1e-3), **options):
     return Engine(made, OptimConfig(**options), Team()), parameters
 
 
-def move(engine, parameters, factor=1.0, scale=1.0):
-    engine.backward(sum((factor * p**2).sum() for p in parameters))
-    return engine.step(scale)
+def move(engine, parameters):
+    engine.backward(sum((p**2).sum() for p in parameters))
+    engine.step(1.0)
 
 
 def test_groups_move_at_their_own_rate():
@@ -33,15 +31,6 @@ def test_groups_move_at_their_own_rate():
     move(made, parameters)
     moved = [(p - b).abs().max().item() for p, b in zip(parameters, before, strict=True)]
     assert moved == pytest.approx([1e-2, 1e-3], rel=1e-3)  # Adam's first step is the learning rate
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_gradient_that_is_not_finite_moves_nothing(bad):
-    made, parameters = engine()
-    before = [p.detach().clone() for p in parameters]
-    assert not math.isfinite(move(made, parameters, factor=bad))
-    assert all(torch.equal(p, b) for p, b in zip(parameters, before, strict=True))
-    assert math.isfinite(move(made, parameters))
 
 
 def test_saved_and_loaded_goes_on_to_the_bit(tmp_path):

@@ -107,20 +107,8 @@ def test_agents_hear_their_own_budget_count_down(policy):
 
 def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
     assert run.train(runs.plan_of(optim={"steps": 1}), told, tmp_path / "run", quiet=True) == 0
-    words = [
-        "--instances",
-        "6",
-        "--validation",
-        "4",
-        "--agents",
-        "adaptive",
-        "fixed-2",
-        "--budgets",
-        "3",
-        "2",
-        "--quiet",
-    ]
-    assert main(["evaluate", str(tmp_path / "run"), "--out", str(tmp_path / "evaluation"), *words]) == 0
+    words = "--instances 6 --validation 4 --agents adaptive fixed-2 --budgets 3 2 --quiet"
+    assert main(f"evaluate {tmp_path}/run --out {tmp_path}/evaluation {words}".split()) == 0
     rows = json.loads((tmp_path / "evaluation" / "summary.json").read_text())
     assert {(row["agent"], row["decisions"]) for row in rows} == {
         (a, k) for a in ("adaptive", "fixed-2") for k in (2, 3)

@@ -18,7 +18,6 @@ from recommit.graph import build
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
 from recommit.graph.values import commitments, policy_values
-from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
@@ -75,11 +74,11 @@ def test_a_target_is_its_own_probabilities_times_e_to_the_advantage():
     assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
 
 
-def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, monkeypatch):
+def test_more_steps_on_an_evaluation_come_nearer_to_its_target(tiny, graph, monkeypatch):
     """A gradient that is out of date would go too far. Planted: the worse is imitated."""
     prices, plain = Prices(0.01, 0.01), conditioned.weighted_target
     problem = dataclasses.replace(problem_of(graph).within_reach(), prices=prices)
-    reader = conditioned.ConditionedInputs(new(folder), TASK, problem)
+    reader = conditioned.ConditionedInputs(new(tiny), TASK, problem)
     monkeypatch.setattr(conditioned.ConditionedLearner, "_prices", lambda _self, _number: prices)
 
     def after(steps, sign):
@@ -111,15 +110,10 @@ def test_nodes_out_of_reach_change_nothing():
     assert len(one.rows) < len(near.rows)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
-
-
-def new(folder):
+def new(tiny):
     small = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
     config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small)
-    policy = recommit.CommitPolicy.from_backbone(folder, config, seed=2).eval()
+    policy = recommit.CommitPolicy.from_backbone(tiny, config, seed=2).eval()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
         world_model.replace_head(policy, WorldModel(world_model.config_of(policy, TASK)))
@@ -127,8 +121,8 @@ def new(folder):
 
 
 @pytest.fixture(scope="module")
-def graph(folder):
-    return build.build(new(folder), TASK, TASK.generate(24, seed=1).states, features=True)
+def graph(tiny):
+    return build.build(new(tiny), TASK, TASK.generate(24, seed=1).states, features=True)
 
 
 def problem_of(graph):
@@ -136,8 +130,8 @@ def problem_of(graph):
 
 
 @pytest.fixture(scope="module")
-def fitted(folder, graph):
-    policy, problem = new(folder), problem_of(graph)
+def fitted(tiny, graph):
+    policy, problem = new(tiny), problem_of(graph)
     learn, held = problem.split(0.25, 0)
     result = conditioned.fit(policy, TASK, learn, held, WITH_Z)
     with torch.no_grad():  # so that no depth is always the best
@@ -145,14 +139,14 @@ def fitted(folder, graph):
     return policy, result, problem
 
 
-def test_a_policy_plays_what_the_head_says_of_prices_and_budgets(fitted, folder, tmp_path):
+def test_a_policy_plays_what_the_head_says_of_prices_and_budgets(fitted, tiny, tmp_path):
     policy, result, problem = fitted
     assert len(result["curve"]) == 8
     assert result["value"] == max(each["value"] for each in result["curve"])
     again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
     features = policy.config.head.features
     reader, states = (
-        conditioned.ConditionedInputs(new(folder), TASK, problem, features),
+        conditioned.ConditionedInputs(new(tiny), TASK, problem, features),
         problem.graph.states[problem.rows],
     )
     answers = []
@@ -190,10 +184,10 @@ def test_episodes_tell_it_the_observations_left(fitted):
         here[on] = TASK.execute(np.ascontiguousarray(here[on]), plans, depths.astype(np.int32)).states
 
 
-def test_probs_are_the_heads_wherever_an_episode_comes_to(folder, graph):
+def test_probs_are_the_heads_wherever_an_episode_comes_to(tiny, graph):
     """``probs`` shares the hidden layer's sums over budgets, and leaves out where no episode can be."""
     problem, prices = problem_of(graph).within_reach(), Prices(0.01, 0.04)
-    inputs = conditioned.ConditionedInputs(new(folder), TASK, problem, WITH_Z.features)
+    inputs = conditioned.ConditionedInputs(new(tiny), TASK, problem, WITH_Z.features)
     learner = conditioned.ConditionedLearner(problem, inputs, WITH_Z)
     for number in range(4):
         learner.update(number)
@@ -208,9 +202,9 @@ def test_probs_are_the_heads_wherever_an_episode_comes_to(folder, graph):
     assert not np.allclose(fast[1][seen[1]], whole[2][seen[1]], atol=1e-3)  # planted: off by one observation
 
 
-def test_what_does_not_fit_is_refused(fitted, folder):
+def test_what_does_not_fit_is_refused(fitted, tiny):
     policy, _, problem = fitted
-    states, bare, other = problem.graph.states[problem.starts], new(folder), new(folder)
+    states, bare, other = problem.graph.states[problem.starts], new(tiny), new(tiny)
     bare.world_model = None
     other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
     without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
@@ -220,7 +214,7 @@ def test_what_does_not_fit_is_refused(fitted, folder):
             (lambda: policy.act(TASK, states), "remaining: expected the decisions that remain of 24 states"),
             (lambda: build.build(policy, TASK, states), "policy: expected one whose plan depends on the state alone, "),
             (lambda: fit(other), "graph: expected one of this policy's plans"),
-            (lambda: fit(new(folder), without, WITH_Z), "graph: expected one with features"),
+            (lambda: fit(new(tiny), without, WITH_Z), "graph: expected one with features"),
             (lambda: fit(bare), "policy: expected one with a world model"),
             (lambda: HeadProblem.of(problem.graph, (1, 2), (0,)), "budgets: expected numbers from 1 on, got (0,)"),
         ]

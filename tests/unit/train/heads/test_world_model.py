@@ -17,7 +17,6 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.world_model import WorldModel
 from recommit.storage import errors, verified
@@ -26,42 +25,19 @@ from recommit.train.heads import world_model
 from recommit.train.heads.world_model import NAME
 
 TASK = recommit.Sliding(2, 3)
-SPEC = DataSpec.from_dict(
-    {
-        "task": "sliding",
-        "size": [2, 3],
-        "difficulties": [{"length": [4, 14]}],
-        "count": 60,
-        "validation": 8,
-        "test": 8,
-        "seed": 0,
-    }
-)
+SPEC = DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=60, validation=8, test=8)
 TRAINING = world_model.WorldModelTraining(steps=120, batch=64, starts=60, lr=5e-3)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def new(folder, **more):
+def new(tiny, **more):
     small = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
     config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small, **more)
-    return recommit.CommitPolicy.from_backbone(folder, config, seed=2).eval()
+    return recommit.CommitPolicy.from_backbone(tiny, config, seed=2).eval()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
-
-
-@pytest.fixture(scope="module")
-def taught(folder):
-    policy, lines = new(folder), []
+def taught(tiny):
+    policy, lines = new(tiny), []
     result = world_model.train(policy, SPEC, TRAINING, lines.append)
     return policy, result, lines
 
@@ -95,8 +71,8 @@ def knowing(task):
 
 
 @pytest.mark.parametrize("among", [(1, 2, 4, 8), (1, 3)])
-def test_the_head_takes_the_depth_after_which_least_remains(folder, states, among):
-    policy = new(folder)
+def test_the_head_takes_the_depth_after_which_least_remains(tiny, states, among):
+    policy = new(tiny)
     world_model.replace_head(policy, WorldModel(world_model.config_of(policy, TASK)), among)
     policy.world_model.forward = knowing(TASK)
     depths, plans = policy.act(TASK, states)
@@ -109,8 +85,8 @@ def test_the_head_takes_the_depth_after_which_least_remains(folder, states, amon
     assert len(set(depths.tolist())) > 1
 
 
-def test_it_sees_as_far_as_its_levels_are_long(folder, monkeypatch):
-    policy, task = new(folder), recommit.Sokoban(7, boxes=1)
+def test_it_sees_as_far_as_its_levels_are_long(tiny, monkeypatch):
+    policy, task = new(tiny), recommit.Sokoban(7, boxes=1)
     usual = world_model.config_of(policy, task, 32)
     assert (usual.far, usual.lost) == (46, 46), "the nets of the packaged policies"
     long = replace(SPEC, difficulties=(Difficulty((4, 72)),))
@@ -157,8 +133,8 @@ def bytes_of(policy, place):
     return (policy.save_pretrained(place) / "heads.safetensors").read_bytes()
 
 
-def test_what_was_killed_goes_on_to_the_same_bytes(folder, tmp_path):
-    few, whole = replace(TRAINING, steps=16, batch=16), new(folder)
+def test_what_was_killed_goes_on_to_the_same_bytes(tiny, tmp_path):
+    few, whole = replace(TRAINING, steps=16, batch=16), new(tiny)
     result = world_model.train(whole, SPEC, few, lambda _line: None)
     expected = bytes_of(whole, tmp_path / "whole")
 
@@ -167,21 +143,21 @@ def test_what_was_killed_goes_on_to_the_same_bytes(folder, tmp_path):
 
     for _ in range(world_model.CHECKS):  # every time as soon as something was kept
         with pytest.raises(Killed):
-            world_model.train(new(folder), SPEC, few, killed, tmp_path)
-    again = new(folder)
+            world_model.train(new(tiny), SPEC, few, killed, tmp_path)
+    again = new(tiny)
     assert world_model.train(again, SPEC, few, lambda _line: None, tmp_path) == result
     assert bytes_of(again, tmp_path / "again") == expected
     kept = tmp_path / NAME
     data = kept.read_bytes()
     with pytest.raises(errors.WrongFolder, match=r"training\.seed was 0, is 1"):
-        world_model.train(new(folder), SPEC, replace(few, seed=1), lambda _line: None, tmp_path)
+        world_model.train(new(tiny), SPEC, replace(few, seed=1), lambda _line: None, tmp_path)
     kept.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(errors.Damaged, match="learning: expected what was written there, got other bytes"):
-        world_model.train(new(folder), SPEC, few, lambda _line: None, tmp_path)
+        world_model.train(new(tiny), SPEC, few, lambda _line: None, tmp_path)
 
 
-def test_a_forgotten_moment_is_noticed(folder, tmp_path, monkeypatch):
-    few, whole = replace(TRAINING, steps=16, batch=16), new(folder)
+def test_a_forgotten_moment_is_noticed(tiny, tmp_path, monkeypatch):
+    few, whole = replace(TRAINING, steps=16, batch=16), new(tiny)
     world_model.train(whole, SPEC, few, lambda _line: None)
 
     def killed(line):
@@ -189,7 +165,7 @@ def test_a_forgotten_moment_is_noticed(folder, tmp_path, monkeypatch):
             raise Killed
 
     with pytest.raises(Killed):
-        world_model.train(new(folder), SPEC, few, killed, tmp_path)
+        world_model.train(new(tiny), SPEC, few, killed, tmp_path)
     right = world_model.check_and_copy
 
     def forgets(wanted, weights, path):
@@ -197,7 +173,7 @@ def test_a_forgotten_moment_is_noticed(folder, tmp_path, monkeypatch):
         wanted["exp_avg.last.bias"].zero_()
 
     monkeypatch.setattr(world_model, "check_and_copy", forgets)
-    planted = new(folder)
+    planted = new(tiny)
     world_model.train(planted, SPEC, few, lambda _line: None, tmp_path)
     assert bytes_of(planted, tmp_path / "planted") != bytes_of(whole, tmp_path / "whole")
 

@@ -128,16 +128,6 @@ def test_interrupted_runs_end_in_the_same_bits(plan, data, levels, tmp_path):
     same(tmp_path / "straight", tmp_path / "interrupted", steps=8)
 
 
-@pytest.fixture(scope="module")
-def finished(plan, data, tmp_path_factory):
-    """The configuration and the folder of a run of two steps."""
-    few = replace(plan.optim, steps=2, warmup=0)
-    config = replace(own(plan), optim=few, validation=replace(plan.validation, instances=0))
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    assert run.train(config, data, folder, quiet=True) == 0
-    return config, folder
-
-
 WRONG = [
     {"numpy": ["MT19937", [1] * 624, 625, 0, 0.0]},  # numpy would read beyond its numbers, with more die of it
     {"numpy": ["MT19937", [1] * 624, -1, 0, 0.0]},

@@ -22,10 +22,9 @@ TASK = recommit.Sliding(2, 3)
 
 
 @pytest.fixture(scope="module", params=["none", "embedding"])
-def policy(request, tmp_path_factory):
+def policy(request, tiny):
     decoder = DecoderConfig(width=32, layers=1, heads=2, ffn=64, depth_conditioning=request.param)
-    folder = make_backbone(tmp_path_factory.mktemp("b"), "tiny")
-    made = recommit.CommitPolicy.from_backbone(folder, PolicyConfig(lora=None, decoder=decoder), seed=3)
+    made = recommit.CommitPolicy.from_backbone(tiny, PolicyConfig(lora=None, decoder=decoder), seed=3)
     if made.decoder.depth_vectors is not None:
         torch.nn.init.normal_(made.decoder.depth_vectors.weight, std=0.1, generator=torch.Generator().manual_seed(0))
     return made
