@@ -227,10 +227,16 @@ def measure(
 def by_batch(
     policy: CommitPolicy, task: Any, rows: Any, engine: Engine, options: argparse.Namespace
 ) -> dict[str, dict[str, Any]]:
-    """Steps of each size that fits, with activations computed again as in the paper's recipes, and kept."""
+    """Steps of each size that fits, with activations computed again as in the paper's recipes, kept, and kept by passes
+    that are compiled."""
     found: dict[str, dict[str, Any]] = {}
-    for name, recompute in (("recomputed", True), ("kept", False)):
-        policy.backbone.recompute, found[name] = recompute, {}
+    compiler = "inductor" if options.device == "cuda" else "eager"
+    for name, recompute, compiled in (
+        ("recomputed", True, "none"),
+        ("kept", False, "none"),
+        ("compiled", False, compiler),
+    ):
+        policy.backbone.recompute, policy.backbone.compiled, found[name] = recompute, compiled, {}
         for batch in options.batch:
             row = measure(policy, task, rows[:batch], engine, options)
             if row is None:
@@ -248,7 +254,7 @@ def by_batch(
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--batch", type=int, nargs="+", default=[16, 128, 512])
+    parser.add_argument("--batch", type=int, nargs="+", default=[4, 8, 16, 128])
     parser.add_argument("--steps", type=int, default=5)
     options = parser.parse_args()
     policy = build(options.preset, options.device).eval()  # without dropout

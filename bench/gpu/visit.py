@@ -76,6 +76,7 @@ CHECKS += ["-o", "filterwarnings=default", "--junit-xml=OUT/tests.xml"]
 PRECISION = [sys.executable, str(HERE.parent / "training" / "precision.py"), "--out", "OUT", "--steps"]
 PARTS = (
     timed("attention", 30),
+    timed("cells", 20),
     timed("sft_7b", 120, "--batch 2 --steps 1"),
     timed("grpo_7b", 130, "--instances 2 --rounds 1 --batch 2"),
     Part("checks", 120, [*CHECKS, "tests/gpu", "tests/unit/policy"], [*CHECKS, "tests/gpu/test_waits.py"], tested),

@@ -20,6 +20,7 @@ BENCH = ROOT / "bench" / "gpu"
 #: One of the figures that each part must report.
 FIGURES = {
     "attention": "rows",
+    "cells": "rows",
     "checks": "skipped",
     "sft": "rows",
     "grpo": "rows",
