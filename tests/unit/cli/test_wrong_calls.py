@@ -44,7 +44,7 @@ CALLS = [
     ("play --agent nosuch/run", "run: expected the folder of a run or of a saved policy"),
     ("data show NONE", "NONE: expected a finished data set, found no such folder"),
     ("data show FILE", "FILE: expected the folder of a data set, got a file"),
-    ("data build --task sliding --count 5 --out FILE", "FILE: expected a folder, got a file"),
+    ("data build --task sliding --count 5 --out FILE", "FILE: expected a folder or nothing there, got a file"),
     ("data build --recipe NONE --out NEW", "NONE: expected a recipe file, found none"),
     ("train sft --recipe nothing --data NONE --out NEW", "recipe: expected a file or one of boxoban, laptop-"),
     ("train sft --recipe laptop-sliding --out NEW", "data: expected a folder (--data FOLDER), got none"),
