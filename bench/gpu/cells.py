@@ -22,7 +22,6 @@ from recommit.policy.config import PolicyConfig
 SIDES, STATES, RIDGE = (28, 56, 112), 64, 1e-3
 
 
-@torch.no_grad()
 def probed(backbone: Any, task: Any, side: int) -> dict[str, float]:
     """Shares of cells whose kind is found."""
     config, states = PolicyConfig(), task.generate(STATES, seed=1, length=(8, 20)).states
@@ -30,10 +29,11 @@ def probed(backbone: Any, task: Any, side: int) -> dict[str, float]:
     seen = states[:, 1:-1, 1:-1] if crop else states
     many, rows, cols = seen.shape
     grid, tokens = backbone.grid(rows, cols, side), side // backbone.token_pixels
-    found = [
-        backbone.features(backbone.pixels(task, part, cell=side, theme=config.theme, crop=crop), grid).float()
-        for part in np.array_split(states, many // 8)
-    ]
+    with torch.no_grad():
+        found = [
+            backbone.features(backbone.pixels(task, part, cell=side, theme=config.theme, crop=crop), grid).float()
+            for part in np.array_split(states, many // 8)
+        ]
     features = torch.cat(found).view(many, rows, tokens, cols, tokens, -1).mean((2, 4)).flatten(1, 2).double().cpu()
     kinds = torch.from_numpy(seen.reshape(many, -1).astype(np.int64))
     (x, test), (y, wanted) = ([half.flatten(0, 1) for half in each.split(many // 2)] for each in (features, kinds))
