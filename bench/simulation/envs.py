@@ -40,6 +40,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "one thread, fresh observations, without masks": {"threads": 1, "action_mask": False},
     "one thread, zero-copy observations, with masks": {"threads": 1, "copy": False},
     "one thread, zero-copy observations, without masks": {"threads": 1, "copy": False, "action_mask": False},
+    "SAME_STEP, as training loops want it": {"autoreset_mode": "SAME_STEP"},
+    "SAME_STEP, one-hot observations": {"autoreset_mode": "SAME_STEP", "observation": "onehot"},
 }
 HEAD = "what | ours | asked | wall clock | ceiling | ratio | asked"
 #: Cells of the first table, and whether what is asked for was met.
@@ -137,7 +139,8 @@ def environments(folder: Path) -> list[Line]:
             found = interleaved(play, partial(ceiling, folder, "steps", game, str(SLOTS)))
             player.check(player.last)
             least_ratio = ratio if flags.get("copy", True) else ratio and 0.8
-            lines.append(line(f"{what}: {how}", found, None if "with masks" in how else at_least, least_ratio))
+            asked = (None, None) if "SAME_STEP" in how else (None if "with masks" in how else at_least, least_ratio)
+            lines.append(line(f"{what}: {how}", found, *asked))
     return lines
 
 

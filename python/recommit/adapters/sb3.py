@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from stable_baselines3.common.vec_env import VecEnv
 
 from recommit.envs.puzzles import PuzzleVectorEnv
+from recommit.storage.errors import need
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError:
+    raise need("stable_baselines3", "sb3") from None
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -66,6 +66,13 @@ class EnvOptions:
     """Adds ``distance`` to ``info``: the exact number of actions to the goal, -1 where there is no way."""
     render_mode: str | None = None
     """None, ``"rgb_array"`` or ``"ansi"``."""
+
+    @classmethod
+    def of(cls, options: Info) -> Self:
+        """Those of a call, whose names are checked."""
+        for name in options:
+            checks.choice("option", name, tuple(field.name for field in fields(cls)))
+        return cls(**options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +214,7 @@ class Episodes:
         if self._episodes is None:
             raise ClosedEnvironmentError("env: expected an open environment, got one that was closed")
         if running and not self._seeded:
-            raise ResetNeeded("step: expected a call of reset first, got none")
+            raise ResetNeeded("env: expected a call of reset first, got none")
         return self._episodes
 
     def set_length(self, length: Length | None) -> None:
@@ -252,8 +259,10 @@ class Episodes:
     def shown(self, states: Bytes) -> Bytes:
         """States as they are observed."""
         if self.observation == "onehot":
-            planes = np.arange(self.task.highest + 1, dtype=np.uint8)[:, None, None]
-            return (states[:, None] == planes).astype(np.uint8)
+            planes = np.empty((len(states), self.task.highest + 1, *states.shape[1:]), np.bool_)
+            for code in range(planes.shape[1]):  # ten times as fast as all at once
+                np.equal(states, np.uint8(code), out=planes[:, code])
+            return planes.view(np.uint8)
         return self._frames(states) if self.observation == "rgb" else states
 
     def _frames(self, states: Bytes) -> Bytes:

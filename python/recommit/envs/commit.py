@@ -98,6 +98,12 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise ValueError(f"actions: expected {depth} actions for depth {depth}, got {len(checked)}")
         return self._execute(checked)
 
+    def action_masks(self) -> Bools:
+        """For MaskablePPO, with ``space="flat"``: any depth, a first action that changes the state, then any."""
+        first = self.env.get_wrapper_attr("action_masks")()
+        after = np.ones(self._count * (max(self.depths) - 1), np.bool_)
+        return np.concatenate([np.ones(len(self.depths), np.bool_), first, after])
+
     def _execute(self, actions: list[int]) -> tuple[Any, float, bool, bool, Info]:
         if not self._running:
             raise ResetNeeded(

@@ -43,7 +43,7 @@ class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
     action_names = ACTIONS
 
     def __init__(self, **options: Any) -> None:
-        self.observation_space = self._prepare(EnvOptions(**options), 1, 1, AutoresetMode.DISABLED)
+        self.observation_space = self._prepare(EnvOptions.of(options), 1, 1, AutoresetMode.DISABLED)
         self.action_space = spaces.Discrete(4)
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Bytes, Info]:
@@ -113,7 +113,7 @@ class PuzzleVectorEnv(Episodes, Batched):
     _drawn: Frames | None
 
     def __init__(self, num_envs: int = 1, **options: Any) -> None:
-        chosen = VectorOptions(**options)
+        chosen = VectorOptions.of(options)
         self.num_envs = checks.integer("num_envs", num_envs, 1, MAX_ENVS)
         mode = chosen.autoreset_mode
         if not isinstance(mode, AutoresetMode):
@@ -221,11 +221,13 @@ class PuzzleVectorEnv(Episodes, Batched):
         return self._drawn.images
 
     def _info(self, masks: Bools | None, solved: Bools, states: Bytes) -> Info:
+        info = self._described(masks, solved, states)
+        return info | {f"_{name}": self._all.copy() for name in info}
+
+    def _described(self, masks: Bools | None, solved: Bools, states: Bytes) -> Info:
         info: Info = {} if masks is None else {"action_mask": masks}
         info["solved"] = solved
-        if self._info_distance:
-            info["distance"] = self._distances(states)
-        return info | {f"_{name}": self._all.copy() for name in info}
+        return info | ({"distance": self._distances(states)} if self._info_distance else {})
 
     def _add_finals(self, info: Info, finals: tuple[Any, Any, Any], terminated: Bools) -> None:
         """Where episodes ended in this step: their last observation and info, as SyncVectorEnv gives them."""
@@ -235,13 +237,11 @@ class PuzzleVectorEnv(Episodes, Batched):
         observations = np.full(self.num_envs, None, dtype=object)
         observations[slots] = [*self.shown(states)]
         info["final_obs"], info["_final_obs"] = observations, ended
-        final_masks = np.zeros((self.num_envs, 4), np.bool_)
-        final_masks[slots] = masks
-        reached = self._live.copy()
-        reached[slots] = states
-        last = self._info(final_masks if self._action_mask else None, terminated.copy(), reached)
-        info["final_info"] = _only(last, ended)
-        info["_final_info"] = ended.copy()
+        last: Info = {}
+        for name, values in self._described(masks if self._action_mask else None, terminated[slots], states).items():
+            last[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            last[name][slots], last[f"_{name}"] = values, ended.copy()
+        info["final_info"], info["_final_info"] = last, ended.copy()
 
     def _start(self, saved: tuple[Any, ...] | None) -> None:
         super()._start(saved)

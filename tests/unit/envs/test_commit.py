@@ -97,6 +97,9 @@ def test_spaces_and_clones() -> None:
     clone = gymnasium.make(env.spec)
     assert (clone.depths, clone.budget) == ((1, 4), 3)
     assert Commit(gymnasium.make(LAKE), space="flat").action_space == spaces.MultiDiscrete([4] * 9)
+    board = Commit(gymnasium.make(OURS[0], size=2), space="flat")
+    board.reset(seed=0)
+    assert board.action_masks().tolist() == [True] * 4 + board.unwrapped.action_masks().tolist() + [True] * 28
 
 
 def test_actions_that_do_not_start_at_zero() -> None:

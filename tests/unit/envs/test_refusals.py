@@ -32,6 +32,7 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("Sliding", {"levels": recommit.Ice(8).generate(9)}, "levels: expected sliding levels, got ice levels"),
     ("Sliding", {"levels": TWO, "size": 3}, "levels: expected states of 3x3, got 2x2"),
     ("Sokoban", {"levels": LEVEL, "boxes": 3}, "boxes: expected None where levels are given, got 3"),
+    ("Sokoban", {"box": 1}, "option: expected size, boxes, levels, "),
     ("Sokoban", {"render_mode": "video"}, "render_mode: expected rgb_array or ansi, got video"),
     ("SlidingVector", {"autoreset_mode": "no"}, "autoreset_mode: expected NEXT_STEP, SAME_STEP or DISABLED, got no"),
 ]
