@@ -193,12 +193,21 @@ class Folder:
         Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
         other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
+        found = self._most_solved(budget, "validation_solve_rate")
+        return (found, True) if found else None if (most := self.in_hindsight(budget)) is None else (most, False)
+
+    def in_hindsight(self, budget: str) -> Agent | None:
+        """The fixed depth that solves most of the test instances."""
+        return self._most_solved(budget, "solve_rate")
+
+    def _most_solved(self, budget: str, field: str) -> Agent | None:
+        """Of fixed depths of this seed; None where one of them does not have the figure."""
         every = (a for a in self.agents if a.depth and not a.samples_actions and a is not self.first)
         fixed = [a for a in every if not self.of_another_seed(a)]
-        chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in fixed)
-        field = "validation_solve_rate" if chosen else "solve_rate"
-        place = best({(agent.depth, i): self.row(agent, budget)[field] for i, agent in enumerate(fixed)})
-        return None if place is None else (fixed[place[1]], chosen)
+        rates = {(agent.depth, i): self.row(agent, budget).get(field) for i, agent in enumerate(fixed)}
+        known = {place: rate for place, rate in rates.items() if rate is not None}
+        place = best(known) if len(known) == len(rates) else None
+        return None if place is None else fixed[place[1]]
 
     def constant(self, budget: str) -> Agent | None:
         """The fixed depth of the first agent's own plans that its gain share is measured from."""

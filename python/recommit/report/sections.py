@@ -89,6 +89,9 @@ def where(folder: Folder, budget: str) -> str:
     if best := folder.best_fixed(budget):
         chosen = "validation puzzles" if best[1] else "these puzzles themselves, which flatters it"
         text += f" The best fixed depth is “{best[0].words}”, chosen on {chosen}."
+        most = folder.in_hindsight(budget) or best[0]
+        if most is not best[0]:
+            text += f" Of these, “{most.words}” solves most: {percent(folder.row(most, budget)['solve_rate'])}\u00a0%."
         text += f" {SIGNIFICANT}"
     return text
 

@@ -19,6 +19,7 @@ from recommit.runs.directory import of_tasks, recipes_of
 from recommit.storage import verified
 from recommit.storage.files import Files, refuse_links
 from recommit.storage.terminal_text import say
+from recommit.train import config as recipe_config
 from recommit.train.engine.base import numel
 
 if TYPE_CHECKING:
@@ -126,6 +127,13 @@ def recipes(init: str | Path, out: Path) -> list[DataSpec]:
     those of the warm start."""
     gone = (out / "config.json").is_file() and not pretrained.find(init).is_dir()
     return recipes_of(out if gone or Checkpoints(out / "checkpoints").any() else init)
+
+
+def refuse_others(specs: Sequence[DataSpec], puzzles: Sequence[str]) -> None:
+    """Refuse data of a puzzle that is none of those that a recipe was made for: its budgets would be another's."""
+    if puzzles and (others := [spec.task for spec in specs if spec.task not in puzzles]):
+        fits = ", ".join(name for name in recipe_config.recipes() if others[0] in recipe_config.tasks(name))
+        raise ValueError(f"recipe: expected one for {others[0]} ({fits}), got one for {', '.join(puzzles)}")
 
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:

@@ -190,3 +190,10 @@ def test_a_given_backbone_is_given_again_and_the_record_has_no_place(plan, data,
     assert not [text for text in texts if str(given) in text]
     with pytest.raises(NeedsFlag, match="backbone: expected the place"):
         run.train(GrpoConfig(), tmp_path / "run", tmp_path / "rl", quiet=True)
+
+
+def test_a_recipe_of_another_puzzle_is_refused() -> None:
+    specs = [SimpleNamespace(task="sliding"), SimpleNamespace(task="sokoban")]
+    initial_policy.refuse_others(specs, ())
+    words = "recipe: expected one for sokoban (boxoban, laptop-joint, "
+    refused([(lambda: initial_policy.refuse_others(specs, ("sliding", "ice")), words)])

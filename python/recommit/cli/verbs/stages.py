@@ -37,10 +37,12 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
     config = options.config()
     if show:
         return _shown(config)
+    from recommit.train.config import tasks
     from recommit.train.sft.trainer import train
 
     data, out = _needed("data", options.data), _needed("out", options.out)
-    return train(config, data, out, init=options.init, backbone=options.place, trackers=options.trackers, quiet=quiet)
+    about: dict[str, Any] = {"trackers": options.trackers, "puzzles": tasks(options.recipe), "quiet": quiet}
+    return train(config, data, out, init=options.init, backbone=options.place, **about)
 
 
 def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
@@ -55,12 +57,12 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
     config = options.config()
     if show:
         return _shown(config)
+    from recommit.train.config import tasks
     from recommit.train.grpo.trainer import train
 
     init, out = _needed("init", options.init), _needed("out", options.out)
-    return train(
-        config, init, out, data=options.data or None, reward=options.reward, trackers=options.trackers, quiet=quiet
-    )
+    about: dict[str, Any] = {"trackers": options.trackers, "puzzles": tasks(options.recipe), "quiet": quiet}
+    return train(config, init, out, data=options.data or None, reward=options.reward, **about)
 
 
 def _needed(name: str, value: Value | None) -> Value:

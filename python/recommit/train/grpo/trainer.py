@@ -79,6 +79,7 @@ def train(
     backbone: str | Path | None = None,
     backbone_class: Any = None,
     trackers: Mapping[str, str] | None = None,
+    puzzles: Sequence[str] = (),
     quiet: bool = False,
 ) -> int:
     """Run, or go on with, a GRPO run; 0 when it is finished and 130 when it was interrupted.
@@ -86,10 +87,11 @@ def train(
     ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which. ``reward`` is a
     file of Python, which is run, ``backbone`` the place of one that is neither listed nor random, ``backbone_class``
-    what reads one of no family, ``trackers`` the project of wandb and of trackio.
+    what reads one of no family, ``trackers`` the project of wandb and of trackio, ``puzzles`` what instances may be of.
     """
     every = [each.spec for each in opened(data)] if data else initial_policy.recipes(init, Path(out))
     specs = initial_policy.chosen(every, config.tasks, data or init)
+    initial_policy.refuse_others(specs, puzzles)
     check_puzzles(config, specs)
     scored = own_reward(reward) if reward else None  # before anything is trained
     given = given_backbone(backbone, backbone_class)

@@ -62,16 +62,18 @@ def train(
     backbone: str | Path | None = None,
     backbone_class: Any = None,
     trackers: Mapping[str, str] | None = None,
+    puzzles: Sequence[str] = (),
     quiet: bool = False,
 ) -> int:
     """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
     interrupted.
 
     ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``;
-    ``backbone`` is the place of one that is neither listed nor random, ``backbone_class`` reads one of no family, and
-    ``trackers`` are the project of wandb and of trackio.
+    ``backbone`` is the place of one that is neither listed nor random, ``backbone_class`` reads one of no family,
+    ``trackers`` are the project of wandb and of trackio, and ``puzzles`` those that the data may be of (all).
     """
     datasets = opened(data)
+    initial_policy.refuse_others([dataset.spec for dataset in datasets], puzzles)
     given = given_backbone(backbone, backbone_class)
     with given, opened_run(config, out, trackers or {}) as (team, folder, interrupt):
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
