@@ -1,7 +1,7 @@
 """Which kernel takes each attention of a pass at the shapes of Qwen2.5-VL-7B, random weights: pictures, text, what each
 state has behind it, the last token; forward, and the way back of a pass that learns.
 
-    python bench/gpu/attention.py --out bench/results
+    python bench/gpu/attention.py --out OUT
     python bench/gpu/attention.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 It fails where the language model's attention on a GPU keeps the scores, as torch's ``math`` does.
@@ -52,8 +52,6 @@ def main() -> None:
     policy, figures = build(options.preset, options.device).eval(), Figures("attention", options)
     for name, task in puzzles(options.size).items():
         row = passes(policy, task)
-        for part, calls in row.items():
-            print(f"{name}, {part}: {', '.join(f'{count} x {what}' for what, count in calls.items())}", flush=True)
         figures.add(name, row)
         kept = [what for what in row["language model"] if "softmax" in what]
         assert not kept or options.device == "cpu", f"attention that keeps scores: {kept}"

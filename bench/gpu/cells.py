@@ -1,6 +1,6 @@
 """Do frozen features of a picture tell what is in each cell, by the size of the picture? A linear probe.
 
-    python bench/gpu/cells.py --backbone Qwen/Qwen2.5-VL-7B-Instruct --out bench/results    # the answer: *not run*
+    python bench/gpu/cells.py --backbone Qwen/Qwen2.5-VL-7B-Instruct --out OUT    # the answer: *not run*
     python bench/gpu/cells.py --preset tiny --device cpu      # random weights: checks the script, and is a baseline
 
 A cell's feature is the mean of its tokens; the probe is a ridge regression on half of the states, and the other half is
@@ -56,9 +56,8 @@ def main() -> None:
     figures = Figures("cells", options)
     for name, task in puzzles(options.size).items():
         row = {str(side): probed(backbone, task, side) for side in SIDES}
-        print(f"{name}: {row}", flush=True)
-        assert all(each["found"] > each["most_frequent"] for each in row.values()) or not options.backbone
         figures.add(name, row)
+        assert all(each["found"] > each["most_frequent"] for each in row.values()) or not options.backbone
 
 
 if __name__ == "__main__":

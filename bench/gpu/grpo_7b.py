@@ -1,7 +1,7 @@
 """A step of reinforcement at the shapes of Qwen2.5-VL-7B with random weights, on one GPU: decisions, updates, memory,
 and how far ratios are from 1 while the weights stay what they are.
 
-    python bench/gpu/grpo_7b.py --out bench/results            # one H200: a few minutes
+    python bench/gpu/grpo_7b.py --out OUT            # one H200: a few minutes
     python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Steps of the paper's recipes, first with the prompts whose text all states share, then with the published ones; and one
@@ -166,21 +166,7 @@ def main() -> None:
     policy.eval().backbone.recompute = True  # as in the paper's recipes
     figures, reference = Figures("grpo", options), ReferencePolicy(policy)
     for name in options.runs:
-        row = measure(policy, reference, name, options)
-        print(
-            f"{name}: {row['decisions_per_s']:,.1f} decisions/s, {row['updates_per_s']:.2f} updates/s of "
-            f"{options.batch} states, {100 * row['outside_model']:.1f} % of a step outside the model, "
-            f"peak {row['peak_gib']:.1f} GiB",
-            flush=True,
-        )
-        if "sampled_largest" in row:
-            print(
-                f"   ratios of weights that stay: {row['sampled_largest']:.2g} from 1 by the passes of sampling, "
-                f"{100 * row['sampled_clipped']:.2f} % clipped; {row['learned_largest']:.2g} and "
-                f"{100 * row['learned_clipped']:.2f} % by those that learn",
-                flush=True,
-            )
-        figures.add(name, row)
+        figures.add(name, measure(policy, reference, name, options))
 
 
 if __name__ == "__main__":

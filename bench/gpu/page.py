@@ -59,7 +59,12 @@ def _played(row: dict[str, Any]) -> str:
     return f"{row['decisions_per_s']:,.1f} decisions/s, {row['looks_per_s']:,.1f} observations/s"
 
 
+def _ran(row: dict[str, Any]) -> str:
+    return f"{row['start_s']:.1f} s, {row['checkpoint_s']:.2f} s, {row['resume_s']:.1f} s"
+
+
 PROMPTS = ("shared text", "picture first")
+GPUS = ("one GPU", "two GPUs")
 #: Puzzle and prompts.
 ASKED = [f"{puzzle}, {prompt}" for prompt in PROMPTS for puzzle in ("sliding", "sokoban")]
 RATES = (
@@ -77,6 +82,7 @@ RATES = (
         "precision",
         lambda f: f"{100 * f['changed']:.1f} %, {f['cosine']:.4f}, by {f['engines']} engines",
     ),
+    *(Row(f"{gpus}: start, checkpoint, resumption of a run", "run", _ran, gpus) for gpus in GPUS),
     *(Row(f"evaluation, sokoban, {each}", "play", _played, each, f"play, sokoban, {each}") for each in PROMPTS),
 )
 

@@ -1,6 +1,6 @@
 """Greedy episodes at the shapes of Qwen2.5-VL-7B, random weights, one GPU: decisions per second of an evaluation.
 
-    python bench/gpu/play_7b.py --out bench/results
+    python bench/gpu/play_7b.py --out OUT
     python bench/gpu/play_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Every start is walked to the end of its budget by the depth head, as ``recommit evaluate`` does; a state is looked at
@@ -50,13 +50,7 @@ def main() -> None:
     for prompt in PROMPTS:
         ask(policy, prompt)
         policy.vision.forget()
-        row = measure(policy, task, options)
-        print(
-            f"{prompt}: {row['decisions_per_s']:,.1f} decisions/s, {row['looks_per_s']:,.1f} observations/s, "
-            f"peak {row['peak_gib']:.1f} GiB",
-            flush=True,
-        )
-        figures.add(prompt, row)
+        figures.add(prompt, measure(policy, task, options))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Warm start at the shapes of Qwen2.5-VL-7B with random weights, on one GPU: rates, share of the peak, memory.
 
-    python bench/gpu/sft_7b.py --out bench/results            # one H200: a few minutes
+    python bench/gpu/sft_7b.py --out OUT            # one H200: a few minutes
     python bench/gpu/sft_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Both puzzles of the preset ``paper``, first by the prompts whose text all states share, then by the published ones. LoRA
@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -101,24 +98,23 @@ def arguments(text: str | None) -> argparse.ArgumentParser:
 
 
 class Figures:
-    """Rows as they are found, on which machine, with what; written after each: the time may be over before the last."""
+    """Rows as they are found; written after each: the time may be over before the last."""
 
     def __init__(self, what: str, options: argparse.Namespace) -> None:
-        gpu = torch.cuda.get_device_name() if options.device == "cuda" else ""
-        call = ["git", "rev-parse", "HEAD"]
-        commit = subprocess.run(call, check=False, capture_output=True, text=True).stdout.strip()
-        name = gpu or platform.processor() or "cpu"
-        self.about = {"device": name, "torch": torch.__version__, "commit": commit, "date": str(date.today())}
-        self.rows: dict[str, Any] = {}
-        self.what, self.options = what, options
+        self.what, self.options, self.rows = what, options, dict[str, Any]()
 
     def add(self, name: str, row: dict[str, Any]) -> None:
+        say(name, row)
         self.rows[name] = row
         if out := self.options.out:
             out.mkdir(parents=True, exist_ok=True)
-            found = {"preset": self.options.preset, "rows": self.rows, **self.about}
-            file = f"{self.about['device'].replace(' ', '-').lower()}-{self.what}-{self.about['date']}.json"
-            (out / file).write_text(json.dumps(found, indent=2) + "\n")
+            found = {"preset": self.options.preset, "rows": self.rows}
+            (out / f"{self.what}.json").write_text(json.dumps(found, indent=2) + "\n")
+
+
+def say(name: str, row: Any) -> None:
+    """Print figures, with four digits."""
+    print(f"{name}: {json.loads(json.dumps(row), parse_float=lambda text: float(f'{float(text):.4g}'))}", flush=True)
 
 
 def fresh_memory(device: str) -> None:
@@ -179,7 +175,7 @@ class Clock:
         del backbone.pixels
 
 
-def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: Engine, clock: Clock, number: int) -> float:
+def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: Engine, clock: Clock, number: int) -> None:
     """One step as ``recommit train sft`` takes it, with pictures that it has not seen before."""
     policy.vision.forget()
     batch = clock.run("targets", lambda: targets.make(task, rows, TARGETS, seed=0, first=number))
@@ -188,7 +184,6 @@ def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: Engine, clock: 
         value = clock.run("forward", lambda: loss.sft_loss(policy, task, batch, TARGETS, total)[0])
         clock.run("backward", lambda: engine.backward(value))
         clock.run("optimiser", lambda: engine.step(0.0))
-    return float(value.detach())
 
 
 def flops_of(policy: CommitPolicy, tokens: float) -> float:
@@ -231,24 +226,15 @@ def by_batch(
     that are compiled."""
     found: dict[str, dict[str, Any]] = {}
     compiler = "inductor" if options.device == "cuda" else "eager"
-    for name, recompute, compiled in (
-        ("recomputed", True, "none"),
-        ("kept", False, "none"),
-        ("compiled", False, compiler),
-    ):
+    ways = {"recomputed": (True, "none"), "kept": (False, "none"), "compiled": (False, compiler)}
+    for name, (recompute, compiled) in ways.items():
         policy.backbone.recompute, policy.backbone.compiled, found[name] = recompute, compiled, {}
         for batch in options.batch:
             row = measure(policy, task, rows[:batch], engine, options)
+            say(f"   {batch} states, activations {name}", row or "do not fit")
             if row is None:
-                print(f"   {batch} states, activations {name}: do not fit")
                 break
             found[name][str(batch)] = row
-            print(
-                f"   {batch} states, activations {name}: {row['states_per_s']:,.1f} states/s, "
-                f"{100 * row['share_of_peak']:.1f} % of {PEAK / 1e12:.0f} TFLOP/s, peak {row['peak_gib']:.1f} GiB, "
-                f"{100 * row['outside_model']:.1f} % outside the model, seconds {row['seconds']}",
-                flush=True,
-            )
     return found
 
 
@@ -265,10 +251,8 @@ def main() -> None:
             policy.train_only(task, depth_head=False)
             engine = Engine(parameter_groups(policy, OptimConfig()), OptimConfig(), Team())
             rows = label(task, task.generate(max(options.batch), seed=1, length=(8, 20)).states, ties="random")
-            shared, own = tokens_of(policy, task)
-            print(f"{name}, {prompt}: {own} tokens of a state, {shared} of all", flush=True)
-            row = {"tokens_of_state": own, "tokens_of_all": shared, **by_batch(policy, task, rows, engine, options)}
-            figures.add(f"{name}, {prompt}", row)
+            tokens = dict(zip(("tokens_of_all", "tokens_of_state"), tokens_of(policy, task), strict=True))
+            figures.add(f"{name}, {prompt}", tokens | by_batch(policy, task, rows, engine, options))
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ PARTS = (
     timed("cells", 20),
     timed("sft_7b", 120, "--batch 2 --steps 1"),
     timed("grpo_7b", 130, "--instances 2 --rounds 1 --batch 2"),
+    timed("run", 110),
     Part("checks", 120, [*CHECKS, "tests/gpu", "tests/unit/policy"], [*CHECKS, "tests/gpu/test_waits.py"], tested),
     Part("precision", 40, [*PRECISION, "200", "--device", "cuda"], [*PRECISION, "5"], written),
     timed("play_7b", 40, "--starts 8 --rounds 1"),

@@ -24,6 +24,7 @@ FIGURES = {
     "checks": "skipped",
     "sft": "rows",
     "grpo": "rows",
+    "run": "rows",
     "precision": "engines",
     "play": "rows",
 }
