@@ -38,7 +38,7 @@ STEPS: dict[str, tuple[str, str, tuple[str, ...], dict[str, int]]] = {
     "RL Sokoban, 6 updates of 8": ("paper-sokoban", "grpo", (), SOKOBAN),
 }
 HEAD = "of one step and rank | kernels before | now | compiled | tokens before | now | MB per update before | now"
-HEAD += " | by plain ranks | GiB before | now | run, low | high"
+HEAD += " | by plain ranks | GiB before | now | run, low (m:ss) | high"
 
 
 class Sent(TorchDispatchMode):
