@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from tests.refusals import refused
 from tests.unit.train.runs import interrupt_and_go_on
+from transformers.models.smolvlm.processing_smolvlm import DEFAULT_CHAT_TEMPLATE as TEMPLATE
 
 import recommit
 from recommit.cli.command_line import main
@@ -31,7 +32,8 @@ from recommit.train.sft.trainer import SftTrainer
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 CLASSES = {"smolvlm": f"{EXAMPLES}/smolvlm_backbone.py:SmolVLM", "llama": f"{EXAMPLES}/text_backbone.py:Llama"}
 TOKENIZER = make_tokenizer()
-TOKENIZER.add_tokens(["<fake_token_around_image>", "<image>", "<global-img>"], special_tokens=True)
+TOKENS = ["<fake_token_around_image>", "<image>", "<global-img>", "<end_of_utterance>"]
+TOKENIZER.add_tokens(TOKENS, special_tokens=True)
 TEXT = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 16}
 TEXT |= {"num_key_value_heads": 1, "vocab_size": len(TOKENIZER), "pad_token_id": 0, "initializer_range": 0.1}
 #: What published configurations have besides, and where these have the angles' base.
@@ -74,7 +76,7 @@ def published(tmp_path_factory):
 
 
 def stock_z(name, folder, policy, task, states):
-    """By nothing of ours but the drawing and the prompt's text."""
+    """By nothing of ours but the drawing and the prompt's words, in SmolVLM's own chat template."""
     cells, crop, given = np.prod(policy.vision.grid(task, states.shape[1:])), policy.vision.crops(task), {}
     image = "\n" + "<|endoftext|>" * cells + "\n"
     if name == "smolvlm":
@@ -82,7 +84,14 @@ def stock_z(name, folder, policy, task, states):
         image = f"<fake_token_around_image><global-img>{'<image>' * cells}<fake_token_around_image>"
         looks = {"do_resize": False, "do_image_splitting": False, "max_image_size": {"longest_edge": frames.shape[1]}}
         given = transformers.SmolVLMImageProcessorPil(**looks)([[frame] for frame in frames], return_tensors="pt")
-    text = load_prompt(policy.config.prompts[policy.task_index(task)]).text.replace("{image}", image)
+    text, last = load_prompt(policy.config.prompts[policy.task_index(task)]).text, {"add_generation_prompt": True}
+    if name == "smolvlm":
+        said = text.split("user\n")[1].split("<|im_end|>")[0]
+        parts = [{"type": "image"}, {"type": "text", "text": said.replace("{image}", "")}]
+        turn = {"role": "user", "content": parts if said.startswith("{image}") else parts[::-1]}
+        text = TOKENIZER.apply_chat_template([turn], chat_template=TEMPLATE, tokenize=False, **last)
+        text = text.replace("<image>", "{image}")
+    text = text.replace("{image}", image)
     ids = torch.tensor([TOKENIZER(text)["input_ids"]] * len(states))
     if name == "llama":
         seen = torch.from_numpy(states[:, 1:-1, 1:-1] if crop else states).flatten().long()

@@ -195,13 +195,19 @@ class TransformersBackbone(nn.Module):
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Token ids by the tokenizer, positions by the family's rule."""
-        tokens = self.tokenizer(prompt.expand(rows * cols, self.markers), add_special_tokens=False)["input_ids"]
+        text = prompt.expand(rows * cols, self.markers, self.chat)
+        tokens = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         pad = self.config.image_token_id
         if tokens.count(pad) != rows * cols:
             raise ValueError(f"prompts: expected {rows * cols} image tokens in {prompt.name}, got {tokens.count(pad)}")
         start = tokens.index(pad)
         positions = self.positions(len(tokens), start, rows, cols).to(self.device)
         return PromptInputs(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
+
+    def chat(self, said: str) -> str:  # noqa: ARG002
+        """A user's words, with "{image}" among them, as a conversation up to where its answer begins, including tokens
+        that begin a text; empty: as the files of prompts have it, by Qwen's chat template."""
+        return ""
 
     def positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:  # noqa: ARG002
         """For the rotary embedding, [1, count] or [3, 1, count]: the picture's tokens count like words."""
