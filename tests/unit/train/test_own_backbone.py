@@ -25,6 +25,7 @@ from recommit.policy.backbones import backbone
 from recommit.policy.backbones.random_init import make_backbone, make_tokenizer
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.prompt import load_prompt
+from recommit.policy.vision import check_backbone
 from recommit.runs.directory import best_policy
 from recommit.storage.errors import NeedsFlag
 from recommit.train.sft.trainer import SftTrainer
@@ -168,5 +169,22 @@ def test_another_language_model_than_the_class_reads_is_refused(published, tmp_p
     folder = shutil.copytree(published / "smolvlm", tmp_path / "mistral")
     path = folder / "config.json"
     path.write_text(path.read_text().replace('"llama"', '"mistral"'))
-    with pytest.raises(ValueError, match="expected text_config of model type llama, got 'mistral'"):
-        backbone.load_backbone(folder, backbone_class=load("backbone-class", CLASSES["smolvlm"]))
+    own, model = load("backbone-class", CLASSES["smolvlm"]), "model type {} for SmolVLM, got {!r}"
+    rows = [(folder, model.format("llama", "mistral")), (published / "llama", model.format("smolvlm", "llama"))]
+    refused((lambda row=row: backbone.load_backbone(row[0], backbone_class=own), row[1]) for row in rows)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_is_checked(name, published, monkeypatch):
+    own = backbone.load_backbone(published / name, backbone_class=load("backbone-class", CLASSES[name]))
+    task, seen = recommit.Sliding(3), own.features
+    check_backbone(own, task)
+    for words, features in (
+        (f"9 features of a picture from {type(own).__name__}, whose token_p", lambda *x: seen(*x).repeat(1, 4, 1)),
+        ("another z for a picture with a wrong pixel", lambda *x: seen(*x) * 0),
+        ("the same z alone and in a batch", lambda *x: seen(*x) + len(x[0])),
+    ):
+        monkeypatch.setattr(own, "features", features)
+        refused([(lambda: check_backbone(own, task), f"expected {words}")])
+    own.lora_targets, words = "none", f"expected modules by {type(own).__name__}.lora_targets, got none by none"
+    refused([(lambda: recommit.CommitPolicy(own, PolicyConfig()), words)])

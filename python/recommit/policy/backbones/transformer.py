@@ -150,9 +150,10 @@ class TransformersBackbone(nn.Module):
         kind = getattr(transformers, cls.model_class).config_class
         values = verified.values(Path(path), "config.json")
         parts = {name: getattr(transformers, part) for name, part in cls.config_parts.items()}
-        for name, part in parts.items():
-            if (got := (values.get(name) or {}).get("model_type")) != part.model_type:
-                raise ValueError(f"expected {name} of model type {part.model_type}, got {brief(got)}")
+        for name, part in {"config.json": kind, **parts}.items():
+            said = values if part is kind else values.get(name) or {}
+            if (got := said.get("model_type")) != (wanted := part.model_type):
+                raise ValueError(f"expected {name} of model type {wanted} for {cls.__name__}, got {brief(got)}")
         about = kind.from_dict(_fields_of(kind, kind.sub_configs | parts, values))
         about._attn_implementation, about._experts_implementation = ATTENTION, None
         return about
