@@ -1,6 +1,6 @@
 """SmolVLM2 as the backbone of a policy: a class that the command names, since no file of a model or a policy may.
 
-    recommit train sft --recipe laptop-sliding --data data --out run \
+    recommit train sft --recipe qwen7b-sliding --data data --out run \
         --backbone HuggingFaceTB/SmolVLM2-500M-Video-Instruct \
         --backbone-class docs/examples/smolvlm_backbone.py:SmolVLM
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.backbones.transformer import Normalization, TransformersBackbone, normalize
-from recommit.policy.prompt import Markers
+from recommit.policy.prompt import IMAGE, Markers
 from recommit.policy.tensors import to_device
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class SmolVLM(TransformersBackbone):
     def language_model(self) -> Any:
         """It has a name of its own here."""
         return self.base.text_model
+
+    def chat(self, said: str) -> str:
+        """The published chat template (transformers has it: DEFAULT_CHAT_TEMPLATE of processing_smolvlm.py), which has
+        a space only before words."""
+        return f"<|im_start|>User:{'' if said.startswith(IMAGE) else ' '}{said}<end_of_utterance>\nAssistant:"
 
     def vision_modules(self) -> list[nn.Module]:
         """Frozen under LoRA; then their output is cached by state."""

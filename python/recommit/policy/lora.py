@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ def add_lora(backbone: Backbone, config: LoraConfig) -> None:
     """Freeze the backbone and put a new LoRA adapter into its language model; its own weights stay as they are."""
     if not backbone.lora_targets:
         raise ValueError("policy.lora: expected null for a backbone that has nothing to adapt, got LoRA")
+    if not any(re.fullmatch(backbone.lora_targets, name) for name, _ in backbone.model.named_modules()):
+        own = f"{type(backbone).__name__}.lora_targets"
+        raise ValueError(f"policy.lora: expected modules by {own}, got none by {backbone.lora_targets}")
     import peft
     from peft.tuners.tuners_utils import BaseTunerLayer
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.resources.abc import Traversable
 
 IMAGE = "{image}"
@@ -40,9 +41,11 @@ class PicturePrompt(Prompt):
         """The prompt with the number of remaining decisions behind the picture, always two digits."""
         return PicturePrompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {remaining:02}. "))
 
-    def expand(self, visual_tokens: int, markers: Markers) -> str:
-        """The text with one placeholder per visual token."""
-        return self.text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)
+    def expand(self, visual_tokens: int, markers: Markers, chat: Callable[[str], str]) -> str:
+        """The text with one placeholder per visual token, and the user's turn as ``chat`` has it, if it does."""
+        said = self.text.partition("<|im_start|>user\n")[2].partition("<|im_end|>")[0]
+        text = (chat(said) if said else "") or self.text
+        return text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)
 
 
 def read_prompt(folder: Traversable, name: str, argument: str = "prompt") -> Prompt:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from recommit.policy import augmentations
-from recommit.policy.config import MAX_REMAINING
+from recommit.policy.config import MAX_REMAINING, PolicyConfig
 from recommit.policy.prompt import load_prompt
 from recommit.policy.tensors import to_device
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.policy.backbones.backbone import Backbone, PromptInputs
-    from recommit.policy.config import PolicyConfig
     from recommit.puzzles.puzzle import Puzzle
 
 
@@ -91,7 +90,11 @@ class Vision:
         grid = self.grid(task, shape)
         if copy:
             pixels = augmentations.augment_patches(pixels, len(states), self.cells(task, shape), grid, copy)
-        return self.backbone.features(pixels, grid)
+        features, tokens = self.backbone.features(pixels, grid), grid[0] * grid[1]
+        if (got := features.shape[1]) != tokens:
+            source = f"{type(self.backbone).__name__}, whose token_pixels is {self.backbone.token_pixels}"
+            raise ValueError(f"backbone: expected {tokens} features of a picture from {source}, got {got}")
+        return features
 
     def _gather(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
         key = task.task, (states.shape[1], states.shape[2])
@@ -197,3 +200,19 @@ class PromptCache:
             )
         rows = to_device(which.astype(np.int64), every[0].tokens.device)
         return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])
+
+
+@torch.no_grad()
+def check_backbone(backbone: Backbone, task: Puzzle) -> None:
+    """Refuse a class of one's own, read in float32, that makes other than one feature per visual token, or a z of a
+    state that depends on others in its batch, or not on the first and the last pixel of a picture."""
+    vision = Vision(backbone, config := PolicyConfig(lora=None, tasks=(task.task,), prompts=("sliding-v2",)))
+    states, geometry = task.generate(2, seed=0).states, PromptCache(backbone, vision, config).of(task, task.shape)
+    parts = (states, states[:1], states[1:])
+    z, *alone = (backbone.z(vision.features(task, part, frozen=False), geometry) for part in parts)
+    if not (far := float((z - torch.cat(alone)).abs().max() / z.abs().max())) <= 1e-4:  # or NaN
+        raise ValueError(f"backbone: expected the same z alone and in a batch, got {far:.1g} of it apart")
+    wrong = backbone.pixels(task, states, cell=0, theme=config.theme, crop=vision.crops(task)).contiguous().clone()
+    wrong.view(-1)[[0, -1]] += 1
+    if bool((backbone.z(backbone.features(wrong, vision.grid(task, task.shape)), geometry) == z).all(dim=1).any()):
+        raise ValueError("backbone: expected another z for a picture with a wrong pixel, got the same")

@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from tests.refusals import refused
 from tests.unit.train.runs import interrupt_and_go_on
+from transformers.models.smolvlm.processing_smolvlm import DEFAULT_CHAT_TEMPLATE as TEMPLATE
 
 import recommit
 from recommit.cli.command_line import main
@@ -24,6 +25,7 @@ from recommit.policy.backbones import backbone
 from recommit.policy.backbones.random_init import make_backbone, make_tokenizer
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.prompt import load_prompt
+from recommit.policy.vision import check_backbone
 from recommit.runs.directory import best_policy
 from recommit.storage.errors import NeedsFlag
 from recommit.train.sft.trainer import SftTrainer
@@ -31,7 +33,8 @@ from recommit.train.sft.trainer import SftTrainer
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 CLASSES = {"smolvlm": f"{EXAMPLES}/smolvlm_backbone.py:SmolVLM", "llama": f"{EXAMPLES}/text_backbone.py:Llama"}
 TOKENIZER = make_tokenizer()
-TOKENIZER.add_tokens(["<fake_token_around_image>", "<image>", "<global-img>"], special_tokens=True)
+TOKENS = ["<fake_token_around_image>", "<image>", "<global-img>", "<end_of_utterance>"]
+TOKENIZER.add_tokens(TOKENS, special_tokens=True)
 TEXT = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 16}
 TEXT |= {"num_key_value_heads": 1, "vocab_size": len(TOKENIZER), "pad_token_id": 0, "initializer_range": 0.1}
 #: What published configurations have besides, and where these have the angles' base.
@@ -74,7 +77,7 @@ def published(tmp_path_factory):
 
 
 def stock_z(name, folder, policy, task, states):
-    """By nothing of ours but the drawing and the prompt's text."""
+    """By nothing of ours but the drawing and the prompt's words, in SmolVLM's own chat template."""
     cells, crop, given = np.prod(policy.vision.grid(task, states.shape[1:])), policy.vision.crops(task), {}
     image = "\n" + "<|endoftext|>" * cells + "\n"
     if name == "smolvlm":
@@ -82,7 +85,14 @@ def stock_z(name, folder, policy, task, states):
         image = f"<fake_token_around_image><global-img>{'<image>' * cells}<fake_token_around_image>"
         looks = {"do_resize": False, "do_image_splitting": False, "max_image_size": {"longest_edge": frames.shape[1]}}
         given = transformers.SmolVLMImageProcessorPil(**looks)([[frame] for frame in frames], return_tensors="pt")
-    text = load_prompt(policy.config.prompts[policy.task_index(task)]).text.replace("{image}", image)
+    text, last = load_prompt(policy.config.prompts[policy.task_index(task)]).text, {"add_generation_prompt": True}
+    if name == "smolvlm":
+        said = text.split("user\n")[1].split("<|im_end|>")[0]
+        parts = [{"type": "image"}, {"type": "text", "text": said.replace("{image}", "")}]
+        turn = {"role": "user", "content": parts if said.startswith("{image}") else parts[::-1]}
+        text = TOKENIZER.apply_chat_template([turn], chat_template=TEMPLATE, tokenize=False, **last)
+        text = text.replace("<image>", "{image}")
+    text = text.replace("{image}", image)
     ids = torch.tensor([TOKENIZER(text)["input_ids"]] * len(states))
     if name == "llama":
         seen = torch.from_numpy(states[:, 1:-1, 1:-1] if crop else states).flatten().long()
@@ -159,5 +169,22 @@ def test_another_language_model_than_the_class_reads_is_refused(published, tmp_p
     folder = shutil.copytree(published / "smolvlm", tmp_path / "mistral")
     path = folder / "config.json"
     path.write_text(path.read_text().replace('"llama"', '"mistral"'))
-    with pytest.raises(ValueError, match="expected text_config of model type llama, got 'mistral'"):
-        backbone.load_backbone(folder, backbone_class=load("backbone-class", CLASSES["smolvlm"]))
+    own, model = load("backbone-class", CLASSES["smolvlm"]), "model type {} for SmolVLM, got {!r}"
+    rows = [(folder, model.format("llama", "mistral")), (published / "llama", model.format("smolvlm", "llama"))]
+    refused((lambda row=row: backbone.load_backbone(row[0], backbone_class=own), row[1]) for row in rows)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_is_checked(name, published, monkeypatch):
+    own = backbone.load_backbone(published / name, backbone_class=load("backbone-class", CLASSES[name]))
+    task, seen = recommit.Sliding(3), own.features
+    check_backbone(own, task)
+    for words, features in (
+        (f"9 features of a picture from {type(own).__name__}, whose token_p", lambda *x: seen(*x).repeat(1, 4, 1)),
+        ("another z for a picture with a wrong pixel", lambda *x: seen(*x) * 0),
+        ("the same z alone and in a batch", lambda *x: seen(*x) + len(x[0])),
+    ):
+        monkeypatch.setattr(own, "features", features)
+        refused([(lambda: check_backbone(own, task), f"expected {words}")])
+    own.lora_targets, words = "none", f"expected modules by {type(own).__name__}.lora_targets, got none by none"
+    refused([(lambda: recommit.CommitPolicy(own, PolicyConfig()), words)])

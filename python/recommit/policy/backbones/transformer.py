@@ -150,9 +150,10 @@ class TransformersBackbone(nn.Module):
         kind = getattr(transformers, cls.model_class).config_class
         values = verified.values(Path(path), "config.json")
         parts = {name: getattr(transformers, part) for name, part in cls.config_parts.items()}
-        for name, part in parts.items():
-            if (got := (values.get(name) or {}).get("model_type")) != part.model_type:
-                raise ValueError(f"expected {name} of model type {part.model_type}, got {brief(got)}")
+        for name, part in {"config.json": kind, **parts}.items():
+            said = values if part is kind else values.get(name) or {}
+            if (got := said.get("model_type")) != (wanted := part.model_type):
+                raise ValueError(f"expected {name} of model type {wanted} for {cls.__name__}, got {brief(got)}")
         about = kind.from_dict(_fields_of(kind, kind.sub_configs | parts, values))
         about._attn_implementation, about._experts_implementation = ATTENTION, None
         return about
@@ -195,13 +196,19 @@ class TransformersBackbone(nn.Module):
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Token ids by the tokenizer, positions by the family's rule."""
-        tokens = self.tokenizer(prompt.expand(rows * cols, self.markers), add_special_tokens=False)["input_ids"]
+        text = prompt.expand(rows * cols, self.markers, self.chat)
+        tokens = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         pad = self.config.image_token_id
         if tokens.count(pad) != rows * cols:
             raise ValueError(f"prompts: expected {rows * cols} image tokens in {prompt.name}, got {tokens.count(pad)}")
         start = tokens.index(pad)
         positions = self.positions(len(tokens), start, rows, cols).to(self.device)
         return PromptInputs(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
+
+    def chat(self, said: str) -> str:  # noqa: ARG002
+        """A user's words, with "{image}" among them, as a conversation up to where its answer begins, including tokens
+        that begin a text; empty: as the files of prompts have it, by Qwen's chat template."""
+        return ""
 
     def positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:  # noqa: ARG002
         """For the rotary embedding, [1, count] or [3, 1, count]: the picture's tokens count like words."""

@@ -94,7 +94,7 @@ def _own_rewards(spans: Spans, function: Callable[[Spans], Any]) -> Floats:
     result = np.asarray(function(spans), np.float64)
     if result.shape != spans.solved.shape or not np.isfinite(result).all():
         raise ValueError(
-            f"reward: expected {spans.solved.size} finite numbers of the function `reward`, "
+            f"reward: expected an array {list(spans.solved.shape)} of finite numbers of the function `reward`, "
             f"got an array {list(result.shape)}{'' if np.isfinite(result).all() else ' with NaN or infinity'}"
         )
     return result

@@ -99,7 +99,7 @@ def test_what_gives_no_rewards_is_refused(tmp_path):
     refused(
         [
             (lambda: rewards_of("reward = 3"), "to define a function `reward`, got 3"),
-            (lambda: rewards_of("def reward(spans): return [1.0]"), "expected 2 finite numbers of the function"),
+            (lambda: rewards_of("def reward(spans): return 1"), "expected an array [2] of finite numbers of the fun"),
             (lambda: rewards_of("def reward(spans): return [1.0, float('nan')]"), "with NaN or infinity"),
             (lambda: rewards_of("def other(spans): return 0"), "got None"),
             (lambda: rewards_of("1 / 0"), "line 1: ZeroDivisionError"),
