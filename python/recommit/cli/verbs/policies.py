@@ -40,7 +40,7 @@ def text(cards: dict[str, dict[str, Any]]) -> str:
         "budget": lambda each: f"{each[2]['budget']}, K = {each[2]['decisions']}",
         "solved, % (95 %)": lambda each: figure(each[2], "solve_rate", 1, 100.0),
         "actions": lambda each: number(each[2]["actions_per_episode"]),
-        "its plans at the best fixed depth, %": lambda each: f"{percent(each[3]['solve_rate'])} (h = {_depth(each[3])})",
+        "best fixed depth of its plans, %": lambda each: f"{percent(each[3]['solve_rate'])} (h = {_depth(each[3])})",
         "actions of it": lambda each: number(each[3]["actions_per_episode"]),
         "trained in": lambda each: f"{60 * each[1]['hours']:.0f} min of one core",
     }
