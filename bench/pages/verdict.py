@@ -66,6 +66,8 @@ BEST = {
     ("sokoban-7x7", "end"): ("branch", "loose"),
 }
 KEPT = tuple((*start, *reading) for start, best in BEST.items() for reading in (("state", "paper"), best))
+#: Cells that are judged besides, without depth 2.
+LONGER = (("sokoban-7x7", "end", "branch", "long"),)
 #: K commitments of depth 1 solve no test level, each longer than K; random depths have a control, ``shuffled``.
 VARIANTS = ("adaptive", "fixed-8", "fixed-4", "fixed-2", "depth-only")
 DEPTHS = (1, 2, 4, 8)
@@ -428,9 +430,9 @@ def summary(by_cell: dict[tuple[str, ...], dict[str, Rows]]) -> Grid:
     """Adaptive of the cells that stayed, under the loose budget, beside the fixed depth that solves most and its own
     depths shuffled, on the seeds that chose no cell."""
     lines = []
-    for cell in KEPT:
+    for cell in (*KEPT, *LONGER):
         unseen = {name: [row for row in own if row["seed"] != "0"] for name, own in by_cell[cell].items()}
-        found, fixed = results(unseen), [name for name in VARIANTS if name.startswith("fixed")]
+        found, fixed = results(unseen), [name for name in VARIANTS if name.startswith("fixed") and unseen[name]]
         best = max(fixed, key=lambda name: found.mean(name, "loose", "solved").mean)
         solved, actions, _ = compared(found, "loose", "adaptive", best)
         own = [row for row in unseen["adaptive"] if row["budget"] == "loose"]
