@@ -184,7 +184,8 @@ def explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, ModuleNotFoundError) and error.name:
         for extra, modules in EXTRAS.items():
             if error.name.split(".")[0] in modules:
-                return f"this command needs {error.name}; in a clone of recommit: {errors.install(extra)}", FAILED
+                said = f"this command needs {error.name}; in a clone of recommit: {errors.install(extra)}"
+                return said + "; --set engine.kind=plain runs without it" * (extra == "deepspeed"), FAILED
     if isinstance(error, ValueError) and type(error).__module__.startswith("recommit"):
         return str(error), FAILED  # of a malformed level: the call was right
     if isinstance(error, ValueError) and _OURS.match(str(error)):

@@ -468,7 +468,8 @@ class _Norm(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
-        return grads[0] * ctx.saved_tensors[1], torch.empty_like(ctx.saved_tensors[1])
+        _, weight = ctx.saved_tensors  # once: a recomputed layer gives them no second time
+        return grads[0] * weight, torch.empty_like(weight)
 
 
 def _attend(

@@ -15,7 +15,8 @@ class ReproduceOptions:
 
     Args:
         out: The folder for everything; needed unless show.
-        preset: demo (minutes), laptop (hours), h200, paper, qwen7b, or a YAML file.
+        preset: demo (minutes), laptop (hours), caves, boxoban, cumulative-ablation, paper-small, h200, qwen7b, paper,
+            or a YAML file.
         jobs: Processes of this machine, side by side.
         gpus: Launch every run as processes of its own, a rank for each of these GPUs (default: runs in this machine's
             processes).

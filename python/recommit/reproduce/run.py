@@ -18,6 +18,7 @@ import subprocess
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from recommit.reproduce import launch, preset, worker
 from recommit.results.table import NONE, Grid
 from recommit.rollout.variants import variant
 from recommit.runs.directory import of_tasks
-from recommit.runs.progress import TETHER, Board, Interrupt, clock, last_line
+from recommit.runs.progress import TETHER, Board, Interrupt, Progress, clock, last_line
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
@@ -113,11 +114,11 @@ def shown(options: ReproduceOptions) -> str:
 
 def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None]) -> str:
     """A table of the training runs of a preset, alike ones together, as estimated where every rank is a card of this
-    name; and how long all of them take on the GPUs of the call."""
+    name; how long all of them take on the GPUs of the call, and how many do not fit."""
     from recommit.estimate.costs import estimate, gib
 
     fleet, specs, kinds = options.fleet(elsewhere=True), dict[Path, list[Any]](), dict[str, list[Any]]()
-    models, hours, rows = dict[Path, Any](), [0.0, 0.0], []
+    models, hours, rows = dict[Path, Any](), [0.0, 0.0], list[list[str]]()
     for line in preset.load(options.preset, Path("OUT")):
         own, config = line.options, line.config
         if line.verb == "data build":
@@ -135,21 +136,38 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
             name = f"{name}, {'fixed' if fixed else config.variant}, budget {config.rollout.budget}"
             config = replace(config, variant="fixed-1") if fixed else config
         kinds.setdefault(f"{config} {data}", [name, 0, config, model, data])[1] += 1
+    machine, pace, large = Machine(card, fleet.ranks), Progress(len(kinds), 0), list[tuple[int, int, Any]]()
+
+    def counted(what: str) -> None:
+        if pace.due():
+            progress(f"[{len(rows)}/{len(kinds)}] {what}  {pace.left(len(rows))}")
+
     for name, many, config, model, data in kinds.values():
         puzzles = [spec.puzzle() for spec in data]
-        found = estimate(config, model, puzzles, Machine(card, fleet.ranks), progress)
+        found = estimate(config, model, puzzles, machine, counted)
         step, (low, high) = found.phases[0], found.seconds or (0.0, 0.0)
         hours = [hours[0] + many * low / 3600, hours[1] + many * high / 3600]
         states = " + ".join(str(each) for _, each, _ in step.passes.get("learn", [])) or NONE
         counts = many, step.tokens, sum(step.kernels.values()), sum(step.launches.values())
         times = (clock(each) if each else NONE for each in (low, high))
-        rows.append([name, states, *map("{:,}".format, counts), gib(found.memory.peak), *times])
-    head = "run | states of a learning pass | runs | tokens of a step | kernels | compiled | GiB of a rank | low | high"
-    whole = " to ".join(f"{each / len(fleet.slots):.2f}" for each in hours)
-    gpus = f"{len(fleet.slots) * fleet.ranks} x {card}"
+        large += [] if found.fits else [(found.memory.peak, many, (config, model, puzzles))]
+        size = gib(found.memory.peak) + ", DOES NOT FIT" * (not found.fits)
+        rows.append([name, states, *map("{:,}".format, counts), size, *times])
+    head = "run | states of a learning pass | runs | tokens of a step | kernels | compiled | GiB of a rank"
+    whole, each = (" to ".join(f"{n * by:.2f}" for n in hours) for by in (1 / len(fleet.slots), fleet.ranks))
+    fit = f"all fit {gib(machine.limit)} GiB"
+    if large:  # one more estimate
+        config, model, puzzles = max(large, key=itemgetter(0))[2]
+        engine = replace(config.engine, checkpointing=True, compile="none")
+        less = gib(estimate(replace(config, engine=engine), model, puzzles, machine, counted).memory.peak)
+        short = f"{sum(many for _, many, _ in large)} of {sum(kind[1] for kind in kinds.values())} DO NOT FIT"
+        less = f"with --set engine.checkpointing=true in its command the largest takes {less} GiB"
+        fit = f"{short} {gib(machine.limit)} GiB: {less}"
     return (
-        f"{Grid.of(head, rows).markdown()}\n\nAll of this takes {whole} hours of {gpus}, evaluations not included.\n"
+        f"{Grid.of(f'{head} | low, m:ss | high, m:ss', rows).markdown()}\n\n"
         f"low: {LOW.text} (assumed)\nhigh: {HIGH.text} (assumed)\n"
+        f"All runs take {whole} hours of {len(fleet.slots) * fleet.ranks} x {card}, {each} GPU-hours; evaluations are "
+        f"not included; {fit}.\n"
     )
 
 

@@ -80,14 +80,14 @@ class Progress:
         if not self.due() and (self.quiet or step < self.total):
             return
         pace = f"loss {loss:.4f}  {states_per_second:,.0f} states/s"
-        self.write(f"step {step:,}/{self.total:,}  {pace}  {self._left(step)}")
+        self.write(f"step {step:,}/{self.total:,}  {pace}  {self.left(step)}")
 
     def between(self, step: int) -> None:
         """Report a step that is not logged: few and long ones would leave the run silent."""
         if step < self.total and self.due():
-            self.write(f"step {step:,}/{self.total:,}  {self._left(step)}")
+            self.write(f"step {step:,}/{self.total:,}  {self.left(step)}")
 
-    def _left(self, step: int) -> str:
+    def left(self, step: int) -> str:
         each = (time.monotonic() - self._begin) / max(step - self.first, 1)
         return f"{clock(each * (self.total - step))} left"
 

@@ -106,6 +106,9 @@ def test_what_is_not_permitted_names_the_path_of_the_call(
     assert line.endswith((" there", " read"))
 
 
+WITHOUT = "in a clone of recommit: pip install '.[deepspeed]'; --set engine.kind=plain runs without it"
+
+
 @pytest.mark.parametrize(
     ("error", "sentence", "status"),
     [
@@ -118,6 +121,7 @@ def test_what_is_not_permitted_names_the_path_of_the_call(
         (recommit.LevelError("a.txt: line 3"), "a.txt: line 3", 1),
         (ValueError("no sentence of ours"), "ValueError: no sentence of ours", 1),
         (ConnectionError("refused"), "ConnectionError: refused", 1),
+        (ModuleNotFoundError(name="deepspeed"), f"this command needs deepspeed; {WITHOUT}", 1),
     ],
     ids=repr,
 )

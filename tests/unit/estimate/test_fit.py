@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.refusals import refused
 from tests.unit.estimate.measuring import sft
@@ -24,6 +26,15 @@ def test_what_does_not_fit_is_said():
     tight = estimate(config, config.model, [TASK], Machine("cpu", memory=(free.memory.peak - 1) / GIB))
     assert not tight.fits
     assert "IT DOES NOT FIT" in text(tight)
+
+
+def test_layers_that_are_computed_again_take_fewer_bytes_and_more_kernels():
+    """On a GPU, whose normalisation is an operation of its own."""
+    config = sft({"backbone": "random:tiny", "policy": {"lora": {"rank": 4}}}, optim={"batch": 64})
+    recomputed = replace(config, engine=replace(config.engine, checkpointing=True))
+    kept, again = (estimate(each, each.model, [TASK], Machine("a100")) for each in (config, recomputed))
+    assert again.memory.activations < kept.memory.activations
+    assert again.phases[0].kernels["learn"] > kept.phases[0].kernels["learn"]
 
 
 def test_a_time_has_a_source():

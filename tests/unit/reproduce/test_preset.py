@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -13,7 +14,9 @@ pytest.importorskip("pyarrow")
 from tests.refusals import refused
 
 from recommit.cli import main
+from recommit.estimate.machine import CARDS
 from recommit.reproduce import preset
+from recommit.reproduce.options import ReproduceOptions
 from recommit.storage import recipe_text
 
 OUT = Path("OUT")
@@ -30,6 +33,7 @@ def test_what_is_shown_is_what_is_run(name, capsys):
     assert main(["reproduce", "--preset", name, "--show"]) == 0
     shown = capsys.readouterr().out.splitlines()
     lines = preset.load(name, OUT)
+    assert name in re.split(r"[\s,]+", str(ReproduceOptions.__doc__))
     assert len(shown) == len(lines)
     for text, line in zip(shown, lines, strict=True):
         words = shlex.split(text)
@@ -42,7 +46,7 @@ def test_what_is_shown_is_what_is_run(name, capsys):
             assert any(out == place or place in out.parents for out in written[:number]), f"{place} of {line}"
 
 
-def test_alike_runs_are_estimated_together(tmp_path, capsys):
+def test_alike_runs_are_estimated_together(tmp_path, capsys, monkeypatch):
     rl = "train grpo --recipe quick-sliding --init sft --variant {variant} --out {variant}"
     lines = [
         "data build --task sliding --size 2 3 --count 100 --out data",
@@ -50,8 +54,12 @@ def test_alike_runs_are_estimated_together(tmp_path, capsys):
         {"for": {"variant": ["fixed-1", "fixed-2", "adaptive"]}, "do": [rl]},
     ]
     (tmp_path / "p.yaml").write_text(yaml.safe_dump(lines))
+    monkeypatch.setitem(CARDS, "a100", CARDS["a100"]._replace(memory=1.1))  # the warm start takes 1.06
     assert main(["reproduce", "--preset", str(tmp_path / "p.yaml"), "--plan", "a100"]) == 0
-    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "| train" in line]
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert "; 3 of 4 DO NOT FIT 1.10 GiB: with --set engine.checkpointing=true " in last
+    rows = [line.split("|") for line in lines if "| train" in line]
+    assert ["DOES NOT FIT" in row[7] for row in rows] == [False, True, True]
     assert [(row[1].split(", ")[1:2], int(row[3])) for row in rows] == [([], 1), (["fixed"], 2), (["adaptive"], 1)]
 
 
