@@ -459,12 +459,8 @@ def summary(by_cell: dict[tuple[str, ...], dict[str, Rows]]) -> Grid:
 
 def picture() -> None:
     """Solved against actions of the agents of the second pass, loose budget: means, and seeds as dots."""
-    marks = {
-        "adaptive": ("first", "o"),
-        "depth-only": ("control", "^"),
-        "sampled": ("other", "s"),
-        "shuffled": ("other", "v"),
-    }
+    marks = {"adaptive": ("first", "o"), "depth-only": ("control", "^")}
+    marks |= {"sampled": ("other", "s"), "shuffled": ("other", "v")}
     by_cell = cells()
     with plotting.style():
         drawn = plotting.figure(10, 5)
