@@ -28,6 +28,7 @@ class ReproduceOptions:
         trackio: Write them for trackio, by this project.
         backbone: Folder or hub repository of a backbone that recommit does not list: no file may name it.
         backbone_class: FILE:NAME of a class that reads it, where its model type is none of recommit's.
+        set: Values of the recipe in every train sft and train grpo, for example --set engine.checkpointing=true.
     """
 
     out: Path | None = None
@@ -41,6 +42,7 @@ class ReproduceOptions:
     trackio: str = ""
     backbone: str = ""
     backbone_class: str = ""
+    set: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

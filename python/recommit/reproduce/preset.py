@@ -30,7 +30,7 @@ from recommit.train import config
 from recommit.train.options import GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 #: What a preset may call: the options of each verb, and the one that comes without a flag.
 VERBS: dict[str, tuple[type[Any], str]] = {
@@ -87,14 +87,14 @@ class Line:
         return self.options.config() if isinstance(self.options, SftOptions | GrpoOptions) else None
 
 
-def load(preset: str, out: Path) -> list[Line]:
-    """The commands of a preset, by name or file, in a folder."""
+def load(preset: str, out: Path, changes: Sequence[str] = ()) -> list[Line]:
+    """The commands of a preset, by name or file, in a folder; its training runs with changes to their recipes."""
     named = resources.files("recommit") / _FOLDER / f"{preset}.yaml"
     if not named.is_file() and not Path(preset).is_file():
         raise ValueError(f"preset: expected a file or one of {', '.join(names())}, got {preset}")
     try:
         whole = recipe_text.read(named.read_text("utf-8") if named.is_file() else recipe_text.of_file(preset))
-        lines = [line(text, out) for text in recipe_text.expanded(whole)]
+        lines = [line(text, out, changes) for text in recipe_text.expanded(whole)]
     except ValueError as error:
         raise ValueError(f"preset: {error} in {preset}") from None
     written = [each.out for each in lines]
@@ -103,7 +103,7 @@ def load(preset: str, out: Path) -> list[Line]:
     return lines
 
 
-def line(text: str, out: Path) -> Line:
+def line(text: str, out: Path, changes: Sequence[str] = ()) -> Line:
     """One command, refused where it says more than a preset may."""
     try:
         words = shlex.split(text)
@@ -114,7 +114,10 @@ def line(text: str, out: Path) -> Line:
         raise ValueError(f"expected a command of {', '.join(VERBS)}, got {brief(text)}")
     kind, positional = VERBS[verb]
     hints, values, inputs, made = typing.get_type_hints(kind), dict[str, Any](), list[Path](), list[str]()
-    for name, own in _flags(words[len(verb.split()) :], positional):
+    told = dict(_flags(words[len(verb.split()) :], positional))
+    if changes and "set" in hints:
+        told["set"] = [*told.get("set", []), *changes]
+    for name, own in told.items():
         if name not in hints or name in REFUSED:
             raise ValueError(f"{name}: expected no such flag in a preset, got it in {brief(text)}")
         own, paths = _placed(name, hints[name], own, out)

@@ -108,7 +108,7 @@ def stamp(path: Path) -> str:
 def shown(options: ReproduceOptions) -> str:
     """The commands of a preset as a shell would run them, one after the other."""
     out, fleet = options.out.absolute() if options.out else Path("OUT"), options.fleet(elsewhere=True)
-    jobs = [Job.of(line, out, fleet) for line in preset.load(options.preset, out)]
+    jobs = [Job.of(line, out, fleet) for line in preset.load(options.preset, out, options.set)]
     return "".join(f"{shlex.join(fleet.command(fleet.slots[0], job.words))}\n" for job in jobs)
 
 
@@ -119,7 +119,7 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
 
     fleet, specs, kinds = options.fleet(elsewhere=True), dict[Path, list[Any]](), dict[str, list[Any]]()
     models, hours, rows = dict[Path, Any](), [0.0, 0.0], list[list[str]]()
-    for line in preset.load(options.preset, Path("OUT")):
+    for line in preset.load(options.preset, Path("OUT"), options.set):
         own, config = line.options, line.config
         if line.verb == "data build":
             specs[line.out] = [own.spec()]
@@ -161,7 +161,7 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
         engine = replace(config.engine, checkpointing=True, compile="none")
         less = gib(estimate(replace(config, engine=engine), model, puzzles, machine, counted).memory.peak)
         short = f"{sum(many for _, many, _ in large)} of {sum(kind[1] for kind in kinds.values())} DO NOT FIT"
-        less = f"with --set engine.checkpointing=true in its command the largest takes {less} GiB"
+        less = f"with --set engine.checkpointing=true the largest takes {less} GiB"
         fit = f"{short} {gib(machine.limit)} GiB: {less}"
     return (
         f"{Grid.of(f'{head} | low, m:ss | high, m:ss', rows).markdown()}\n\n"
@@ -176,7 +176,7 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
     if options.out is None:
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
-    lines, fleet = preset.load(options.preset, folder), options.fleet()
+    lines, fleet = preset.load(options.preset, folder, options.set), options.fleet()
     places = [place for line in lines for place in (line.out, *line.inputs)]
     marks = {place.relative_to(folder).parts[0] for place in places}
     ownership.refuse_foreign(folder, (*marks, LOGS), "a reproduction of this preset")

@@ -245,7 +245,8 @@ def load(
         try:
             value = recipe_text.read(text)
         except ValueError as error:
-            raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
+            quoted = f"; a list in quotes: --set '{path}=[1, 2]'" if "[" in text else f": {error}"
+            raise ValueError(f"set: expected NAME=VALUE in YAML, got {brief(change)}{quoted}") from None
         _override(whole, path.strip(), value)
     try:
         return parse(cls, whole)

@@ -153,6 +153,8 @@ def test_commands_know_what_they_read(tmp_path):
     assert (build.inputs, build.out) == ((), tmp_path / "data")
     assert sft.inputs == (tmp_path / "mine.yaml", tmp_path / "data")
     assert (sft.config.optim.steps, sft.options.data) == (1, (tmp_path / "data",))
+    changed = preset.load(str(tmp_path / "p.yaml"), tmp_path, ["optim.steps=2"])
+    assert (changed[0], changed[1].config.optim.steps) == (build, 2)
     told = preset.line("evaluate family --agents adaptive fixed-4@family/a --paper --out eval", OUT)
     assert told.inputs == (OUT / "family", OUT / "family/a")
     assert told.words == ("OUT/family", "--agents", "adaptive", "fixed-4@OUT/family/a", "--paper", "--out", "OUT/eval")
