@@ -162,7 +162,7 @@ class PolicyConfig:
     head: HeadConfig = field(default_factory=HeadConfig)
     #: None: the backbone is trained whole (small models from scratch).
     lora: LoraConfig | None = field(default_factory=LoraConfig)
-    #: Prompt per task, by file name without suffix.
+    #: Prompt per task: a file of ``prompts`` by name without suffix, or the text of a user's turn with "{image}" in it.
     prompts: tuple[str, ...] = ("sliding-v2", "sokoban-v2")
     #: Drawing: theme, pixels per cell (0: the backbone's default), and whether the constant outer wall is left out.
     theme: str = "light"

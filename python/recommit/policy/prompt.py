@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
+from recommit.storage.recipe_text import brief
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.resources.abc import Traversable
 
 IMAGE = "{image}"
+#: Around a text of the user's own: the turns of Qwen's chat template, which ``expand`` changes for other families.
+_USER, _END = "<|im_start|>user\n", "<|im_end|>"
+CHAT = f"<|im_start|>system\nYou are a helpful assistant.{_END}\n{_USER}%s{_END}\n<|im_start|>assistant\n"
 
 
 class Markers(NamedTuple):
@@ -43,7 +48,7 @@ class PicturePrompt(Prompt):
 
     def expand(self, visual_tokens: int, markers: Markers, chat: Callable[[str], str]) -> str:
         """The text with one placeholder per visual token, and the user's turn as ``chat`` has it, if it does."""
-        said = self.text.partition("<|im_start|>user\n")[2].partition("<|im_end|>")[0]
+        said = self.text.partition(_USER)[2].partition(_END)[0]
         text = (chat(said) if said else "") or self.text
         return text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)
 
@@ -57,8 +62,9 @@ def read_prompt(folder: Traversable, name: str, argument: str = "prompt") -> Pro
 
 
 def load_prompt(name: str) -> PicturePrompt:
-    """The prompt of a file in ``policy/prompts``, by name without suffix."""
-    prompt = read_prompt(files("recommit.policy") / "prompts", name, "prompts")
-    if prompt.text.count(IMAGE) != 1:
-        raise ValueError(f"prompts: expected {IMAGE} exactly once in {name}, got {prompt.text.count(IMAGE)}")
-    return PicturePrompt(name, prompt.text)
+    """The prompt of a file in ``policy/prompts``, by name without suffix, or a user's own text with ``IMAGE``."""
+    own = IMAGE in name
+    text = CHAT % name if own else read_prompt(files("recommit.policy") / "prompts", name, "prompts").text
+    if (many := text.count(IMAGE)) != 1:
+        raise ValueError(f"prompts: expected {IMAGE} exactly once in {brief(name)}, got it {many} times")
+    return PicturePrompt("the prompt" if own else name, text)

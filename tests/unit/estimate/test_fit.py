@@ -51,13 +51,10 @@ def test_a_time_has_a_source():
     assert timed.seconds == pytest.approx((low, HIGH.start + sum(products) / HIGH.share + sum(launches) * HIGH.launch))
 
 
-def test_published_backbones_have_presets_and_prompts_that_were_counted():
+def test_published_backbones_have_presets_and_other_prompts_are_counted_by_characters():
     assert {name.removeprefix("random:") for name in PUBLISHED.values()} <= set(BACKBONES)
     tokenizer = PublishedTokenizer(QwenBackbone.markers, 7)
-    refused(
-        [
-            (lambda: tokenizer("another {image}"), "prompts: expected one of bare-v1, "),
-            (lambda: Machine("abacus"), "card: expected one of a100, "),
-            (lambda: Machine(gpus=0), "gpus: expected at least 1, "),
-        ]
-    )
+    before, token, behind = QwenBackbone.markers
+    assert tokenizer(f"A board:{before}{token * 4}{behind}Go.")["input_ids"] == [0, 0, 0, *[7] * 4, 0, 0]
+    one_gpu = (lambda: Machine(gpus=0), "gpus: expected at least 1, ")
+    refused([(lambda: Machine("abacus"), "card: expected one of a100, "), one_gpu])

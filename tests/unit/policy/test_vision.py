@@ -12,6 +12,7 @@ import recommit
 from recommit.policy.backbones import random_init
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import PolicyConfig
+from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.vision import Vision
 
 TASKS = [recommit.Sliding(3), recommit.Sliding(2, 4), recommit.Sokoban(6, 1), recommit.Sokoban((5, 7), 1)]
@@ -84,3 +85,11 @@ def test_the_cache_forgets_the_oldest(tiny):
     for part in (slice(0, 20), slice(10, 40), slice(0, 20)):
         assert (vision.features(task, states[part], frozen=True) - expected[part]).abs().max() < 1e-5
         assert len(vision._cache) == 10
+
+
+def test_a_users_own_prompt_stands_in_the_template_of_the_files():
+    published = load_prompt("sliding-v2").text
+    own = published.partition("user\n")[2].partition("<|im_end|>")[0]
+    assert load_prompt(own).text == published
+    with pytest.raises(ValueError, match=r"exactly once in .*, got it 2 times"):
+        load_prompt(own + IMAGE)
