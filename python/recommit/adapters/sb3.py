@@ -38,6 +38,8 @@ class PuzzleVecEnv(VecEnv):
     def __init__(self, envs: PuzzleVectorEnv | VectorCommit, seed: int = 0) -> None:
         if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(f"envs: expected autoreset_mode SAME_STEP, got {envs.autoreset_mode.name}")
+        if isinstance(envs, PuzzleVectorEnv) and not envs.copies:
+            raise ValueError("envs: expected copy=True, since SB3 keeps observations for a step, got copy=False")
         self.envs = envs  # whose render mode the next line asks for
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._first: int | None = seed
@@ -106,7 +108,7 @@ class PuzzleVecEnv(VecEnv):
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:  # noqa: ARG002
         """``action_masks``, which MaskablePPO asks for; any other is refused, for the same reason."""
         if method_name == "action_masks" and isinstance(self.envs, PuzzleVectorEnv):
-            return [*self.envs.action_masks()]
+            return [*self.envs.action_masks()[self._get_indices(indices)]]
         raise AttributeError(f"{method_name}: expected a method of single environments, got slots that share all")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002

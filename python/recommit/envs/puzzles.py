@@ -122,7 +122,7 @@ class PuzzleVectorEnv(Episodes, Batched):
         self.single_observation_space = self._prepare(chosen, self.num_envs, chosen.threads, mode)
         self.single_action_space = spaces.Discrete(4)
         self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": mode}
-        self._copy, self._action_mask = chosen.copy, chosen.action_mask
+        self.copies, self._action_mask = chosen.copy, chosen.action_mask
         self._all = np.ones(self.num_envs, np.bool_)
 
     def reset(
@@ -163,7 +163,7 @@ class PuzzleVectorEnv(Episodes, Batched):
             actions = np.asarray(actions)
         try:
             grids, rewards, terminated, truncated, masks = episodes.step(
-                actions, grids=self._copy and self.observation == "grid", masks=self._action_mask
+                actions, grids=self.copies and self.observation == "grid", masks=self._action_mask
             )
         except _core.EpisodeOver as error:
             raise ResetNeeded(str(error)) from None
@@ -211,8 +211,8 @@ class PuzzleVectorEnv(Episodes, Batched):
 
     def _observe(self) -> Bytes:
         if self.observation == "grid":
-            return self._open().grids() if self._copy else self._live
-        if self._copy or self.observation == "onehot":
+            return self._open().grids() if self.copies else self._live
+        if self.copies or self.observation == "onehot":
             return self.shown(self._live)
         if self._drawn is None:
             self._drawn = self.task.frames(self._live, **self._look, threads=self.threads)

@@ -371,7 +371,7 @@ def judge(options: EvaluateOptions, evaluation: Path, test_set: str, policies: d
             expected = ", ".join(f"{name} {plan.get(name)}" for name in differing)
             got = ", ".join(str(split[name]) for name in differing)
             raise ValueError(f"fresh: expected the split of {other}, {expected}, got {got}{_REMEDY}")
-        if verified.values(other, "policies.json").get(plan["run"]) == policies.get(str(options.run)):
+        if verified.values(other, "policies.json").get(plan["run"]) == policies.get(str(options.run), ""):
             raise ValueError(
                 f"fresh: expected a policy that was not judged yet, got {options.run.name}, which {other} has "
                 f"judged{_REMEDY}"

@@ -61,7 +61,7 @@ class Rule(ABC):
         proposed = checks.array("propose", self.propose(plans), "iu")
         checks.shape("propose", proposed, (len(plans),))
         checks.between("propose", proposed, 1, plans.horizon, "depths")
-        return self._rounded(proposed, plans.horizon)
+        return self.rounded(proposed, plans.horizon)
 
     def order(self, plans: Plans) -> Depths:
         """[N, allowed depths] which depth to take first, second, ... where the first led back here; see ``WithMemory``.
@@ -84,7 +84,8 @@ class Rule(ABC):
             raise ValueError(f"depths: expected one of 1..{horizon}, the actions of a plan, got {self.depths}")
         return result
 
-    def _rounded(self, depths: NDArray[np.integer], horizon: int) -> Depths:
+    def rounded(self, depths: NDArray[np.integer], horizon: int) -> Depths:
+        """The deepest of the allowed depths below each of ``depths``."""
         allowed = self.allowed(horizon)
         if self.depths is None:
             return depths.astype(np.int32, copy=False)
@@ -119,7 +120,7 @@ class ThresholdRule(Rule):
         """[T, N] what ``choose`` says with each of the ``thresholds``, the rule's own aside."""
         scores, values = self.by_place(plans), np.asarray(thresholds, np.float64)
         checks.shape("thresholds", values, ("T",))
-        rows = [self._rounded(self._longest(scores, checks.number("thresholds", each)), len(scores)) for each in values]
+        rows = [self.rounded(self._longest(scores, checks.number("thresholds", each)), len(scores)) for each in values]
         return np.stack(rows) if rows else np.zeros((0, len(plans)), np.int32)
 
     def thresholds(self, plans: Plans, count: int) -> Floats:

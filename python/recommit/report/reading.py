@@ -13,6 +13,7 @@ import numpy as np
 from recommit.data.parquet import columns, parsed
 from recommit.evaluate import seeds, summaries
 from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
+from recommit.evaluate.metrics import until_lost
 from recommit.results import intervals
 from recommit.results.intervals import Interval
 from recommit.results.table import best
@@ -49,6 +50,7 @@ OPTIONS: verified.Fields = {
     "budgets": [(str, int)],
     "length": [int],
     "task": str,
+    "stop_on_deadlock": bool,
     **dict.fromkeys(("price_action", "price_observation"), verified.NUMBER),
 }
 #: Files of every finished evaluation.
@@ -257,7 +259,8 @@ class Folder:
         stem = f"{agent.stem}@{self.budgets[self.widest]}"
         names = [f"decisions/{name}.parquet" for name in (stem, *(f"{stem}-s{seed}" for seed in range(64)))]
         count = self.spec["instances"]
-        return [DecisionRows.of_table(self.path / name, self.table(name), count) for name in names if self.has(name)]
+        found = [DecisionRows.of_table(self.path / name, self.table(name), count) for name in names if self.has(name)]
+        return [until_lost(rows) for rows in found] if self.spec.get("stop_on_deadlock") else found
 
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""

@@ -223,7 +223,8 @@ def made(folder: Folder) -> Html:
     budgets = " and ".join(f"{word} (K = {k})" for word, k in folder.budgets.items())
     split = split_words(spec.get("split", "test"), spec.get("fresh", 0))
     what = f"{spec['instances']:,} instances of {folder.task}{_lengths(folder)}, of {split}"
-    return tag("p", f"{what}; {len(folder.agents)} agents; budgets {budgets}; {prices(folder)}.{digest}")
+    ended = "; episodes end in states that cannot be solved" * bool(spec.get("stop_on_deadlock"))
+    return tag("p", f"{what}; {len(folder.agents)} agents; budgets {budgets}; {prices(folder)}{ended}.{digest}")
 
 
 def _capital(text: str) -> str:

@@ -100,6 +100,10 @@ def load(preset: str, out: Path, changes: Sequence[str] = ()) -> list[Line]:
     written = [each.out for each in lines]
     if twice := [place for place in written if written.count(place) > 1]:
         raise ValueError(f"preset: expected commands that write each to a place of its own, got two to {twice[0]}")
+    for number, each in enumerate(lines):
+        read = {path for earlier in lines[:number] for path in earlier.inputs}
+        if late := read & {each.out, *each.out.parents}:  # what reads it would be made again, of more, by a second call
+            raise ValueError(f"preset: expected what writes {each.out} before what reads {late.pop()}, got it behind")
     return lines
 
 

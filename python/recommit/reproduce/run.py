@@ -225,12 +225,10 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
 
 
 def _next(waiting: Sequence[Job], running: Sequence[Job]) -> Job | None:
-    """The first that reads nothing of what an earlier one is still to write, and writes nothing of what one reads."""
+    """The first that reads nothing of what an earlier one is still to write."""
     for number, job in enumerate(waiting):
-        earlier = (*running, *waiting[:number])
-        pairs = [(each.out, path) for each in earlier for path in job.inputs]
-        pairs += [(job.out, path) for each in earlier for path in each.inputs]
-        if not any(out == path or path in out.parents or out in path.parents for out, path in pairs):
+        missing = [each.out for each in (*running, *waiting[:number])]
+        if not any(out == path or path in out.parents or out in path.parents for out in missing for path in job.inputs):
             return job
     return None
 

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import gymnasium
 import numpy as np
+import pytest
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN, PPO
@@ -53,6 +54,9 @@ masked = PuzzleVecEnv(make(16, observation="onehot"))
 states = masked.reset().argmax(axis=1).astype(np.uint8)
 assert is_masking_supported(masked)
 assert np.array_equal(get_action_masks(masked), masked.envs.task.action_masks(states))
+assert len(masked.env_method("action_masks", indices=[1, 3])) == 2
+with pytest.raises(ValueError, match="copy=True"):
+    PuzzleVecEnv(make(16, copy=False))
 MaskablePPO("MlpPolicy", masked, n_steps=8, batch_size=64, device="cpu").learn(256)
 one = gymnasium.make("recommit/Sliding-v0", **BOARD)
 for env in (one, Commit(one, space="flat")):

@@ -139,6 +139,7 @@ def test_what_is_no_list_of_commands(tmp_path):
         "expected a command, or for: ": [{"for": {}, "run": []}],
         "expected a command, or for:": [3],
         "expected commands that write each to a place of its own, got two to": [BUILD, BUILD],
+        "expected what writes": [SFT, BUILD],
     }
     for number, whole in enumerate(wholes.values()):
         (tmp_path / f"{number}.yaml").write_text(yaml.safe_dump(whole))

@@ -62,9 +62,8 @@ def _variants(rule: Any, plans: Plans, count: int) -> list[Rule]:
         return [replace(rule, tolerance=each) for each in np.unique(tolerances(plans, count)).tolist()]
     if isinstance(rule, Fixed):
         allowed = rule.allowed(plans.horizon)
-        return [
-            replace(rule, depth=int(each)) for each in np.unique(np.geomspace(allowed[0], allowed[-1], count).round())
-        ]
+        depths = rule.rounded(np.geomspace(allowed[0], allowed[-1], count).round().astype(int), plans.horizon)
+        return [replace(rule, depth=each) for each in np.unique(depths).tolist()]
     if isinstance(rule, ThresholdRule):
         return [replace(rule, threshold=each) for each in np.unique(rule.thresholds(plans, count)).tolist()]
     return [rule]

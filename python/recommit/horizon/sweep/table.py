@@ -103,13 +103,15 @@ def _adaptive_in_short(card: Card) -> str:
 
 def _adaptive(card: Card) -> tuple[str, Interval, bool]:
     """The rule that is best on validation episodes, its difference to the best fixed depth, and whether it helps: it is
-    better, or certain to be no worse by more than the margin with fewer queries than the depth to execute."""
+    better, or certain to be no worse by more than the margin with fewer queries than the depth to execute, and no other
+    fixed depth is better than that best one."""
     rule, own = best_on_validation(card, fixed=False), {each["name"]: each for each in card["summary"]}
     if not rule:
         return rule, Interval(0.0, 0.0, 0.0), False
-    ahead, (_, margin, depth) = of_bounds(own[rule]["minus_best_fixed"]), _fixed(card)
+    ahead, (minus, margin, depth) = of_bounds(own[rule]["minus_best_fixed"]), _fixed(card)
     fewer = own[rule]["queries"][0] < own[f"fixed-{depth}"]["queries"][0]
-    return rule, ahead, ahead.low > 0 or (ahead.low > -margin and fewer)
+    misled = max(each.low for each in minus.values()) > 0
+    return rule, ahead, not misled and (ahead.low > 0 or (ahead.low > -margin and fewer))
 
 
 def _more(difference: Interval, margin: float, episodes: int) -> str:
@@ -142,12 +144,16 @@ def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:
 
 
 def _fixed(card: Card) -> tuple[dict[int, Interval], float, int]:
-    """Of each fixed depth the difference to the best one; the margin; and the deepest that is certain to be within."""
+    """Of each fixed depth the difference to the best one of validation; the margin; and the deepest that is certain to
+    be within, or one that is better."""
     own = {each["name"]: each for each in card["summary"]}
     depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
     minus = {depth: of_bounds(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
     means = [each.mean for each in minus.values()]
     margin = MARGIN if card["score"] == "success" else MARGIN * (max(means) - min(means))
+    top = max(minus, key=lambda depth: minus[depth].mean)
+    if minus[top].low > 0:
+        return minus, margin, top
     return minus, margin, max(deepest_within(minus, margin) or 0, depths[card["best_fixed"]])
 
 

@@ -163,7 +163,9 @@ def test_lerobots_line_is_the_depth_that_it_says_or_the_card() -> None:
     assert words.split("\n\n")[1].strip() == "--policy.type=recommit --policy.base=saved --policy.rule=sweep/card.json"
     assert "Of 9 episodes of pusht" in words
     assert "50.0 (40.0 .. 60.0) % succeed, at 9.0 queries an episode. Execute 4 of 16" in words
-    card["summary"][-1]["minus_best_fixed"] = [0.1, -0.05, 0.15]
+    card["summary"][0]["minus_best_fixed"] = [0.2, 0.1, 0.3]  # of depth 1: validation picked a worse one
+    assert table.recommended(card) == "fixed-1"
+    card["summary"][0]["minus_best_fixed"], card["summary"][-1]["minus_best_fixed"] = LEVEL[1], [0.1, -0.05, 0.15]
     assert table.for_lerobot(card, "saved", "pusht", Path()).split("\n\n")[1].strip() == "--policy.n_action_steps=4"
 
 
@@ -197,6 +199,7 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
         "backward-coherence",
     }
     assert set(left_out) == {"confidence-product", "confidence-least", "first-event"}
+    assert [each["depth"] for each in candidates(plans, (1, 4, 5), 4)[0]["temporal-ensemble"]] == [1, 5], "not 2 and 3"
     for name in swept:
         means = [rule_of(each).choose(plans).mean() for each in found[name]]
         assert len(means) == 4
