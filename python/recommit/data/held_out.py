@@ -24,11 +24,13 @@ MOST_INSTANCES = 1 << 20
 def starts(
     spec: DataSpec, split: str, count: int, length: tuple[int, ...], *, name: str = "instances"
 ) -> sampling.Starts:
-    """Instances of a split: as many as asked for, distinct up to symmetry. ``name``: of the count, for its caller."""
+    """Instances of a split, as many as asked for; but of training distinct up to symmetry. ``name``: of the count, for
+    its caller."""
     if count > MOST_INSTANCES:
         raise WrongDataSpec(f"{name}: expected at most {MOST_INSTANCES} of a split together, got {count}")
     wanted = spec.of_length(length)
-    wanted = replace(wanted, test=count, validation=count, shard=max(spec.shard, count))
+    train = spec.count if spec.published else max(spec.count, count)  # more than the data has, where there are more
+    wanted = replace(wanted, count=train, test=count, validation=count, shard=max(spec.shard, count))
     return sampling.starts(wanted, split, 0).where(slice(count))  # a shard of the training split may have more
 
 

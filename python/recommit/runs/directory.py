@@ -100,7 +100,7 @@ class RunDirectory:
         if self.checkpoints.any() or "kind" not in before:
             ownership.check(self.folder, before, now)
         say(f"{self.folder}: nothing was trained here yet; the configuration of the earlier start is replaced")
-        if (self.folder / "backbone").is_dir():  # of the earlier configuration
+        if "init" not in now and (self.folder / "backbone").is_dir():  # of the earlier configuration
             files.Files().remove_folder(self.folder / "backbone")
 
     def seal(self) -> None:

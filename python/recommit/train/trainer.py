@@ -203,8 +203,9 @@ class Trainer(ABC):
                 due = self._due()
                 if self.team.all_reduce_max(interrupt.number):
                     self._save_checkpoint()
+                    place = "the checkpoint before, as its gradient was not finite" if self.state.skipped else "there"
                     self.progress.say(
-                        f"interrupted after step {self.state.step:,}; the same command goes on from there"
+                        f"interrupted after step {self.state.step:,}; the same command goes on from {place}"
                     )
                     return 130
                 if due:

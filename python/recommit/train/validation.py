@@ -45,9 +45,12 @@ class ValidationTask:
     states: Targets
 
 
-def tasks_of(name: str, spec: DataSpec, config: ValidationConfig, length: int = PLAN_LENGTH) -> list[ValidationTask]:
+def tasks_of(
+    name: str, spec: DataSpec, config: ValidationConfig, length: int = PLAN_LENGTH, budget: int = 15
+) -> list[ValidationTask]:
     """Instances as in the data of a recipe, of its validation split, which by their start states alone are in no
-    training data. Plans are compared over ``length`` actions. None if the configuration asks for none."""
+    training data. Plans are compared over ``length`` actions, by prompts of up to ``budget`` decisions, if they say
+    how many are left. None if the configuration asks for none."""
     if not config.instances:
         return []
     wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
@@ -63,7 +66,7 @@ def tasks_of(name: str, spec: DataSpec, config: ValidationConfig, length: int = 
     for i, (begin, steps) in enumerate(zip(solutions.offsets[:-1], place, strict=True)):
         plans[i, :steps] = solutions.actions[begin : begin + steps]
     rows = labels.label(task, task.execute(starts, plans, place.astype(np.int32), threads=1).states)
-    states = targets.make(task, rows, TargetConfig(), seed=1, first=0, length=length)
+    states = targets.make(task, rows, TargetConfig(budget=budget), seed=1, first=0, length=length)
     return [ValidationTask(name, task, config.of(task), starts, states)]
 
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Episode numbers per step; the upper half is for what follows a candidate.
 EPISODES = 1 << 24
+#: Decisions of an episode whose continuations have random numbers of their own.
+TURNS = 64
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def _continued(actor: Actor, config: GrpoConfig, trace: Trace, numbers: Numbers,
     """Continuations of each candidate by the policy, until the budget is spent."""
     size = config.advantage.group_size
     landed = trace.after.reshape(-1, *trace.after.shape[2:])
-    turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.remaining.astype(np.uint64)
+    turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(TURNS) + trace.remaining.astype(np.uint64)
     branches = (turns[:, None] * np.uint64(size) + np.arange(size, dtype=np.uint64)).reshape(-1)
     own = (branches + np.uint64(first + EPISODES // 2)).astype(np.uint64)
     return _play(actor, config, landed, np.repeat(trace.remaining - 1, size), own)

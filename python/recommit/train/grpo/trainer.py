@@ -89,7 +89,7 @@ def train(
     file of Python, which is run, ``backbone`` the place of one that is neither listed nor random, ``backbone_class``
     what reads one of no family, ``trackers`` the project of wandb and of trackio, ``puzzles`` what instances may be of.
     """
-    every = [each.spec for each in opened(data)] if data else initial_policy.recipes(init, Path(out))
+    every = [each.spec for each in opened(data, init)] if data else initial_policy.recipes(init, Path(out))
     specs = initial_policy.chosen(every, config.tasks, data or init)
     initial_policy.refuse_others(specs, puzzles)
     check_puzzles(config, specs)
@@ -194,7 +194,7 @@ class GrpoTrainer(Trainer):
         self.reference = ReferencePolicy(policy) if any_kl else None
         #: Of one puzzle in an optimizer step: rows of all ranks, of this one, and of a micro-batch.
         self.rows = optim.batch // len(specs)
-        self.share = self.rows // team.world
+        self.share = -(-self.rows // team.world)
         self.micro_batch = optim.micro_batch or self.share
         policy.vision.together = group(max(puzzle.config.rollout.instances for puzzle in self.puzzles) // team.world)
         #: Puzzles whose micro-batches share a pass.
@@ -204,8 +204,10 @@ class GrpoTrainer(Trainer):
         length = policy.config.plan_length
         self.validation_tasks = [
             task
-            for each in self.puzzles
-            for task in validation.tasks_of(each.name, each.spec, each.config.validation, length)
+            for each, spec in zip(self.puzzles, specs, strict=True)
+            for task in validation.tasks_of(
+                each.name, spec, each.config.validation, length, budget=each.config.rollout.budget
+            )
         ]
         #: The last lines of each puzzle, for warnings.
         self._recent: dict[str, list[dict[str, Any]]] = {each.name: [] for each in self.puzzles}
@@ -237,8 +239,7 @@ class GrpoTrainer(Trainer):
         step = self.state.step
         collected = [self.collect(puzzle, step) for puzzle in self.puzzles]
         batches = [batch for batch, _ in collected]
-        if self.puzzles[1:]:
-            self._refuse_empty(batches)
+        self._refuse_empty(batches)
         self.state.states += sum(map(len, batches))
         if self.config.phase_at(step).head_only:
             batches = [batch.where(slice(0)) for batch in batches]
@@ -284,13 +285,14 @@ class GrpoTrainer(Trainer):
     def _refuse_empty(self, batches: list[GrpoBatch]) -> None:
         """Refuse a step in which a puzzle has nothing to learn from, on every rank alike: every optimizer step goes
         through states of all puzzles. With exact values nothing is learned where no start can be solved."""
+        several = bool(self.puzzles[1:])
         for puzzle, batch in zip(self.puzzles, batches, strict=True):
-            if not len(batch):
-                budget, task = puzzle.config.rollout.budget, puzzle.spec.task
+            if not len(batch) and (several or puzzle.config.advantage.estimator == "exact"):
+                budget, task = puzzle.config.rollout.budget, f"by_task.{puzzle.spec.task}: " * several
                 raise ValueError(
                     f"rollout.budget: expected states of {puzzle.name} to learn from in step {self.state.step + 1}, "
                     f"got none: no start of it can be solved in {budget} decisions; give it a larger budget or shorter "
-                    f"instances (by_task.{task}: rollout.budget, rollout.length)"
+                    f"instances ({task}rollout.budget, rollout.length)"
                 )
 
     def _learn(self, batches: list[GrpoBatch]) -> tuple[list[list[Tensor]], list[float]]:
@@ -383,7 +385,7 @@ class GrpoTrainer(Trainer):
         if measured:
             (each,) = to_host(torch.stack(measured))
             sums = loss.totals(loss.totals(parts) for parts in each.astype(np.float64))
-        over_ranks = [*self.team.all_reduce_sum(sums[:-1].tolist()), float(sums[-1])]
+        over_ranks = [*self.team.all_reduce_sum(sums[:-1].tolist()), max(self.team.gather(float(sums[-1])))]
         named = dict(zip(loss.MEASURES, over_ranks, strict=True))
         mean = -named["surrogate"] / max(named["states"], 1e-9)
         return metrics.line_of(signals, {**named, "norm": float(np.mean(norms or [0.0])), "loss": mean})
@@ -435,7 +437,8 @@ def freeze(policy: CommitPolicy, own: Variant, tasks: list[Puzzle]) -> None:
 
 def _check(config: GrpoConfig, own: Variant, policy: CommitPolicy, team: Team) -> None:
     length, told = policy.config.plan_length, policy.config.budget_conditioned
-    sizes = config.optim.batch, config.rollout.instances
+    sizes, many = (config.optim.batch, config.rollout.instances), config.advantage.group_size
+    branch, most = config.advantage.estimator == "branch", rollout.EPISODES // 2 // rollout.TURNS // many
     exact = "state, episode or branch with show_budget, since exact values give a state one plan at every budget"
     refuse(
         (told and config.advantage.estimator == "exact", "advantage.estimator", exact, "exact"),
@@ -445,5 +448,12 @@ def _check(config: GrpoConfig, own: Variant, policy: CommitPolicy, team: Team) -
             "optim.batch and rollout.instances",
             f"multiples of {team.world} ranks",
             sizes,
+        ),
+        (branch and sizes[1] > most, "rollout.instances", f"at most {most} in groups of {many} with branch", sizes[1]),
+        (
+            branch and config.rollout.budget >= rollout.TURNS,
+            "rollout.budget",
+            "at most 63 with branch",
+            config.rollout.budget,
         ),
     )

@@ -325,14 +325,14 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")
     refuse((options.updates < 1, "updates", "at least 1", options.updates))
     graph = files.read(options.graph)
-    policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
-    policy.replace_augmentations(int(graph.source.get("augmentations", 1)))
-    budgets = options.budget or graph.usual_budgets
     named = "one that recommit graph build wrote of a run, which names its data"
     refuse(("data" not in graph.source, "graph", named, "none"))
+    starts, named = str(graph.source.get("starts")), "one from training starts (recommit graph build --split train)"
+    refuse((not starts.endswith(" of train"), "graph", named, starts))
+    policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
+    policy.replace_augmentations(int(graph.source.get("augmentations", 1)))
     trained = learnable(DataSpec.from_dict(graph.source["data"]), graph.states)
-    refuse((not trained[graph.starts].any(), "graph", "one from training starts", "none of them"))
-    problem = HeadProblem.of(graph, policy.config.depths, budgets, trained)
+    problem = HeadProblem.of(graph, policy.config.depths, options.budget or graph.usual_budgets, trained)
     learn, held = problem.within_reach().split(HELD, options.seed)
     training = HeadTraining(options.features, updates=options.updates, seed=options.seed)
     record = fit(policy, graph.puzzle, learn, held, training, tell)

@@ -125,6 +125,7 @@ def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -
     spec = recipe_of(str(options.run), options.task)
     policy = CommitPolicy.from_pretrained(local_folder(options.run)).eval()
     policy.replace_augmentations(options.augmentations or policy.config.augmentations)
+    policy.vision.augmentations(spec.puzzle(), spec.puzzle().shape)  # refuses what the puzzle has not
     training = WorldModelTraining(options.steps, starts=options.starts, seed=options.seed)
     with policy_folder(options.out) as folder:
         result = train(policy, spec, training, tell, folder, options.depths)

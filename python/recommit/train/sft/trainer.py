@@ -9,7 +9,7 @@ state teaches another of its optimal paths. The depth head gets no target and no
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, repeat, zip_longest
@@ -31,6 +31,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.policy.vision import group
 from recommit.runs import process
+from recommit.runs.directory import recipes_of
 from recommit.storage.schema import refuse
 from recommit.train import initial_policy, validation
 from recommit.train.config import plain
@@ -72,7 +73,7 @@ def train(
     ``backbone`` is the place of one that is neither listed nor random, ``backbone_class`` reads one of no family,
     ``trackers`` are the project of wandb and of trackio, and ``puzzles`` those that the data may be of (all).
     """
-    datasets = opened(data)
+    datasets = opened(data, init)
     initial_policy.refuse_others([dataset.spec for dataset in datasets], puzzles)
     given = given_backbone(backbone, backbone_class)
     with given, opened_run(config, out, trackers or {}) as (team, folder, interrupt):
@@ -91,8 +92,8 @@ def train(
             return run.run(interrupt)
 
 
-def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
-    """The data sets to train on, each of them once."""
+def opened(data: str | Path | Sequence[str | Path], init: str | Path | None = None) -> list[Dataset]:
+    """The data sets to train on, each of them once, with the splits of what the policy ``init`` was trained on."""
     folders = [data] if isinstance(data, str | Path) else list(data)
     datasets = [recommit.data.open(folder, "train") for folder in folders]
     if not datasets:
@@ -101,7 +102,10 @@ def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
     for dataset in datasets:
         if (times := contents.count(dataset.manifest.content)) > 1:
             raise ValueError(f"data: expected each data set once, got {dataset.folder} {times} times")
-    _refuse_leaks([dataset.spec for dataset in datasets])
+    specs = [dataset.spec for dataset in datasets]
+    with suppress(ValueError):  # a policy without its run has no recipes
+        specs = [*(recipes_of(init) if init else []), *specs]
+    _refuse_leaks(specs)
     return datasets
 
 
@@ -201,7 +205,11 @@ class SftTrainer(Trainer):
         process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)
         length = self.policy.config.plan_length
-        self.validation_tasks = [each for p in pairs for each in validation.tasks_of(*p, config.validation, length)]
+        self.validation_tasks = [
+            each
+            for pair in pairs
+            for each in validation.tasks_of(*pair, config.validation, length, budget=config.targets.budget)
+        ]
 
     def state_dict(self) -> dict[str, Any]:
         """See ``Trainer``."""

@@ -169,6 +169,10 @@ def test_what_puzzles_cannot_share_is_refused(both, tmp_path):
                 "by_task.sokoban.validation.every: expected 2, as validation.every, with 2 puzzles",
             ),
             (train(**EXACT, by_task=short), "rollout.budget: expected states of sliding-2x3 to learn from in step 1"),
+            (
+                train(**EXACT, tasks=["sliding"], by_task=short),
+                "rollout.budget: expected states of sliding-2x3 to learn",
+            ),
         ]
     )
 

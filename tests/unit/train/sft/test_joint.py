@@ -118,20 +118,21 @@ def test_a_puzzle_that_a_batch_lacks_gets_gradients_of_zero(joint, data, levels,
     assert sorted(value > 0 for value in shown) == [False] * 7 + [True]
 
 
-def test_data_that_does_not_fit_is_refused(plan, data, levels, tmp_path):
+def test_data_that_does_not_fit_is_refused(plan, data, levels, straight, tmp_path):
     """A test start of one set may be a training start of another whose splits differ. Sizes are mixed all the same."""
     rooms = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=4, disjoint="layouts")
     build(rooms, tmp_path / "rooms")
     build(rooms.changed(size=(5, 6)), tmp_path / "smaller")
 
-    def train(*sets, mix=(), **changes):
+    def train(*sets, mix=(), init=None, **changes):
         config = replace(plan, mix=mix, targets=replace(plan.targets, **changes))
-        return lambda: sft.train(config, sets, tmp_path / "run", quiet=True)
+        return lambda: sft.train(config, sets, tmp_path / "run", init=init, quiet=True)
 
     refused(
         [
             (train(data, data), "data: expected each data set once, got "),
             (train(levels, tmp_path / "smaller", tmp_path / "rooms"), "sets of sokoban-6x6 with one disjoint"),
+            (train(tmp_path / "rooms", init=straight), "sets of sokoban-6x6 with one disjoint"),
             (train(data, levels, dense=36), "targets.dense: expected at most 35, the other cells of sokoban-6x6"),
             (train(data, dagger=0.03), "targets.dagger: expected 0, or one at least of the "),
             (train(data, levels, mix=(31, 1), dagger=0.2), "targets.dagger: expected 0, or one at least of the "),
