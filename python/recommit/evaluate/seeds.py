@@ -128,7 +128,7 @@ class Seeds:
         every = [read(folder, number) for number, folder in enumerate(folders)]
         self.plan, self.names = plans[0], [PurePath(folder).name for folder in folders]
         self.rows, self.priced = Results.joined(every), _prices(plans[0]) != Prices()
-        #: By kind of agent and budget, seed by seed: the best fixed depth and the oracle of the same plans.
+        #: Per seed, the best fixed depth and the oracle of the same plans, by kind of agent and budget.
         self.ends = [_ends(Path(folder), _augmentations(plan)) for folder, plan in zip(folders, plans, strict=True)]
         for folder, one in zip(folders, every, strict=True):
             if without := [budget for budget in self.plan["budgets"] if ("adaptive", budget) not in one.keys]:
@@ -215,7 +215,7 @@ class Seeds:
 
 
 def _ends(folder: Path, augmentations: int) -> dict[tuple[str, str], tuple[str, str]]:
-    """By kind of agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
+    """Kinds of the best fixed depth and of the oracle of the same plans, by kind of agent and budget."""
     rows = verified.rows(folder, "summary.json") if verified.exists(folder, "summary.json") else []
     ends = [
         (row["budget"], *(kind(row[name], augmentations) for name in ("agent", "gain_fixed", "gain_oracle")))

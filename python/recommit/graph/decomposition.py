@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
-    """The same nodes with the solver's plans, the first of equally short ones. The graph is not ``closed`` if such a
-    plan leads out of it. Unsolvable states keep their plans."""
+    """Replace the plans by the solver's, the first of equally short ones. The result is not ``closed`` if such a plan
+    leads out of the graph. Unsolvable states keep their plans."""
     numbers, rows = graph.numbers(), np.flatnonzero(graph.planned & (graph.distance > 0))
     plans, executed, landing = graph.plans.copy(), graph.executed.copy(), graph.landing.copy()
     plans[rows], executed[rows] = 0, np.minimum(graph.distance[rows, None], graph.depths)

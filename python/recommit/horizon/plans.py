@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Distributions in half precision add up to 1 within this.
 SLACK = 4e-3
-#: The axis of places, where it is not the second one; 0 stands for none.
+#: Axis of places, where it is not the second one; 0: none.
 _PLACES = {"samples": 2, "features": 0, "keys": 0}
 
 

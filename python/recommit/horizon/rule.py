@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """How many actions of each plan to commit to before the next observation.
+    """Base class: chooses the number of actions of each plan to commit to before the next observation.
 
     A custom rule defines ``propose``. ``depths`` restricts it to a list such as (1, 2, 4, 8): a proposed depth is
     rounded down to the largest of them, or becomes the least where all are larger. ``reads`` names optional inputs of

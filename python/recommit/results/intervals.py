@@ -235,7 +235,7 @@ def _paired_shares(one: Floats, other: Floats, groups: Groups) -> Interval:
         return Interval(0.0, low, high)
 
     def reach(z: float) -> float:
-        """How far the interval at this quantile reaches beyond zero."""
+        """Distance by which the interval at this quantile reaches beyond zero."""
         low, high = _newcombe(cells, z)
         return -low if estimate > 0 else high
 

@@ -96,7 +96,7 @@ class RecordedMatch:
         self._played = {each["state"]: each["played"] for each in recording["levels"]}
 
     def level(self, number: int) -> Level:
-        """See ``Match``."""
+        """Recorded level of this number; see ``Match``."""
         levels = self.recording["levels"]
         if not 0 <= number < len(levels):
             raise LookupError(f"there are the levels 0 to {len(levels) - 1}")
@@ -105,5 +105,5 @@ class RecordedMatch:
         return of_state(self.about.task, state, each["title"])
 
     def episode(self, level: Level, depth: int) -> Played:
-        """See ``Match``."""
+        """Recorded episode on a level; see ``Match``."""
         return Played.unpacked(self._played[level.state.tobytes().hex()][str(depth)], len(self.about.depths))
