@@ -1,9 +1,9 @@
-"""Names of agents: what each does, whose policy it asks, and what it is called in tables and figures. Light to import.
+"""Names of agents: behaviour, policy, and labels in tables and figures. Light to import.
 
-``fixed-4@RUN`` always takes depth 4, with the plans of the policy of ``RUN``. The word before the ``@`` says what an
-agent does (``base``), the folder behind it whose policy it asks (``run``; none: that of the evaluation).
-``fixed-4+aug8`` observes every picture under eight symmetry augmentations, ``adaptive+aug8x1`` so too, but its world
-model's distance under one. ``adaptive+rounds4`` applies the blocks of a network with rounds four times.
+``fixed-4@RUN`` always takes depth 4, with the plans of the policy of ``RUN``: before the ``@`` stands the behaviour
+(``base``), behind it the folder of the policy (``run``; none: that of the evaluation).
+``fixed-4+aug8`` observes every picture under eight symmetry augmentations; ``adaptive+aug8x1`` too, except for its
+world model's distance. ``adaptive+rounds4`` applies the blocks of a network with rounds four times.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from recommit.horizon.rule_registry import MEMORY, ON_PUZZLES, named
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: Agents that sample depths are played this often, and their figures are means.
+#: Seeds of agents that sample depths; their figures are means.
 SEEDS = 5
-#: Those that sample actions leave the shared graph of plans: each of their decisions is a pass of its own.
+#: Seeds of agents that sample actions: fewer, since each decision off the shared graph of plans is a forward pass.
 ACTION_SEEDS = 2
 
 
 class _Kind(NamedTuple):
-    """What an agent is called and does."""
+    """Label and properties of a kind of agent."""
 
     words: str
-    #: What it decides by: what a policy says of the picture; that and what it has done in this episode ("memory"); or
-    #: what a simulator says, which no policy can ask.
+    #: Inputs of its decisions: "picture", a policy's outputs; "memory", also its own past in the episode; "simulator",
+    #: exact distances, which no policy observes.
     uses: str = "picture"
-    #: How often it is played.
+    #: Number of runs with different seeds.
     seeds: int = 1
-    #: Does it play differently under another budget, even if its policy is not budget-conditioned?
+    #: True if its decisions depend on the budget, even if its policy is not budget-conditioned.
     by_budget: bool = False
-    #: Does it ask a policy at all?
+    #: False for agents without a policy.
     asks_policy: bool = True
 
 
-#: What a zero-shot model is called, with the folder of its run.
+#: Base of zero-shot models; the folder of the run follows.
 ZERO_SHOT = "zero-shot"
-#: The best depths there are for a policy's plans.
+#: The optimal depths for a policy's plans.
 ORACLE = "oracle-dp"
 #: Agents by name; ``fixed-4`` stands for any of 1..16.
 AGENTS = {
@@ -61,36 +61,36 @@ AGENTS = {
     "random-actions": _Kind("random actions", seeds=SEEDS, asks_policy=False),
     ZERO_SHOT: _Kind("zero-shot", asks_policy=False),
 }
-#: Agents that know the exact distance, which no policy can ask.
+#: Agents that know the exact distance, which no policy observes.
 PRIVILEGED = tuple(name for name, kind in AGENTS.items() if kind.uses == "simulator")
-#: Depths that are drawn without reading the state: what an adaptive policy has to beat.
+#: Controls that draw depths without reading the state; an adaptive policy has to beat them.
 CONTROLS = ("random", "shuffled", "mixture")
-#: Agents of an evaluation that names none.
+#: Default agents of an evaluation.
 USUAL = tuple(
     f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
 )
-#: Ends of a name: thinking rounds, and symmetry augmentations of every picture.
+#: Suffixes of a name: thinking rounds, and symmetry augmentations of every picture.
 _ENDS = re.compile(r"(.*?)(?:\+rounds([1-9]\d?))?(?:\+aug([1248])(?:x([1248]))?)?")
 _FIXED = re.compile(r"fixed-([1-9]|1[0-6])(-sampled)?")
 
 
 @dataclass(frozen=True)
 class AgentName:
-    """An agent: what it does, and whose policy it asks."""
+    """Name of an agent, parsed: base (behaviour), policy, augmentations and rounds."""
 
     base: str
-    #: Empty for the policy of the evaluation itself.
+    #: Folder of the policy's run; empty for the policy of the evaluation itself.
     run: str = ""
-    #: Symmetry augmentations of every picture; 0: as many as its policy has.
+    #: Symmetry augmentations of every picture; 0: the policy's own number.
     augmentations: int = 0
-    #: Those of the world model's distance; 0: as many as its policy has.
+    #: Augmentations of the world model's distance; 0: the policy's own number.
     distance: int = 0
-    #: Thinking rounds of its network; 0: as many as it has.
+    #: Thinking rounds of the network; 0: its own number.
     rounds: int = 0
 
     @classmethod
     def parse(cls, text: str) -> AgentName:
-        """Read a name as it stands in files and commands."""
+        """Parse a name as written in files and commands."""
         base, _, run = text.partition("@")
         named, *ends = _ENDS.fullmatch(base).groups()  # type: ignore[union-attr]
         rounds, augmentations, distance = (int(each or 0) for each in ends)
@@ -114,7 +114,7 @@ class AgentName:
 
     @property
     def samples_actions(self) -> bool:
-        """Are its actions sampled from the policy?"""
+        """True if its actions are sampled from the policy."""
         return self.base.endswith("-sampled")
 
     @property
@@ -124,7 +124,7 @@ class AgentName:
 
     @property
     def swept(self) -> bool:
-        """Does its rule have a threshold, which is chosen on validation instances?"""
+        """True if its rule has a threshold, which is chosen on validation instances."""
         return bool(self.rule) and named(self.rule).swept
 
     @property
@@ -138,39 +138,39 @@ class AgentName:
 
     @property
     def by_budget(self) -> bool:
-        """Does it play differently under another budget, even if its policy is not budget-conditioned?"""
+        """True if its decisions depend on the budget, even if its policy is not budget-conditioned."""
         return self._kind.by_budget or self.swept
 
     @property
     def asks_policy(self) -> bool:
-        """Does it ask a policy at all?"""
+        """True if it uses a policy."""
         return self._kind.asks_policy
 
     @property
     def asks_head(self) -> bool:
-        """Does its choice of a depth need the policy's depth head?"""
+        """True if its depths come from the policy's depth head."""
         return self.base in ("adaptive", "adaptive-memory", "sampled")
 
     @property
     def uses(self) -> str:
-        """What it decides by: picture, memory or simulator."""
+        """Inputs of its decisions: picture, memory or simulator."""
         return self._kind.uses
 
     @property
     def seeds(self) -> int:
-        """How often it is played."""
+        """Number of runs with different seeds."""
         return self._kind.seeds
 
     @property
     def does(self) -> str:
-        """What it does, in words, whosever policy it asks."""
+        """Label of its behaviour, without that of its policy."""
         if self.depth:
             return f"fixed depth {self.depth}" + ", sampled actions" * self.samples_actions
         return self._kind.words + " with memory" * self.rule.endswith(MEMORY)
 
     @property
     def stem(self) -> str:
-        """How the names of the files of its decisions begin."""
+        """Prefix of the names of its decision files."""
         if not self.run:
             return self.short
         return f"{self.short}-of-{Path(self.run).name}-{hashlib.sha256(self.run.encode()).hexdigest()[:8]}"
@@ -197,7 +197,7 @@ def check(base: str) -> str:
 
 
 def with_augmentations(names: Iterable[str], augmentations: int) -> tuple[str, ...]:
-    """Names of agents with this number of symmetry augmentations, where they ask a policy and name no other."""
+    """Add a number of symmetry augmentations to the names of agents that use a policy and have none of their own."""
     read = map(AgentName.parse, names)
     return tuple(
         str(replace(n, augmentations=augmentations) if augmentations and n.asks_policy and not n.augmentations else n)
@@ -205,12 +205,12 @@ def with_augmentations(names: Iterable[str], augmentations: int) -> tuple[str, .
     )
 
 
-#: Heads that were trained on the plans of a run, by the name of their folder; what they are called, long and short.
+#: Heads that were trained on the plans of a run, by the name of their folder: long and short labels.
 HEADS = {
     "world-model": ("world model", "world model"),
     "conditioned": ("price- and budget-conditioned head", "conditioned head"),
 }
-#: Whose plans, by the name of the run's folder.
+#: Labels of plans, by the name of the run's folder.
 _RUNS = {
     "adaptive": "another seed",
     "random": "RL with random depths",
@@ -222,7 +222,7 @@ _RUNS = {
 
 
 def readable(agent: AgentName) -> str:
-    """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (own RL)"."""
+    """Label of an agent in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (own RL)"."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][0] + _symmetries(agent)
     words = agent.does + _symmetries(agent)
@@ -230,7 +230,7 @@ def readable(agent: AgentName) -> str:
 
 
 def brief(agent: AgentName) -> str:
-    """The same in a few words, for a place beside a mark in a figure."""
+    """Short label of an agent, for the legend or a mark of a figure."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][1]
     words = agent.does.replace("fixed depth", "fixed") + _symmetries(agent)
@@ -245,7 +245,7 @@ def run_kind(run: str) -> str:
 
 
 def seed_of(run: str) -> str:
-    """At the end of a run's name; empty if there is none."""
+    """Seed at the end of a run's name; empty if there is none."""
     match = re.search(r"-s([0-9]+)$", PurePath(run).name)
     return match[1] if match else ""
 

@@ -1,4 +1,4 @@
-"""How the episodes of an agent are played. All agents of one policy share one graph of plans."""
+"""Plays the episodes of agents. All agents of one policy share one graph of plans."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from recommit.rollout.decision_rows import DecisionRows
 
 
-#: Thresholds of a rule to choose from. Each is played on all validation and test instances.
+#: Candidate thresholds of a rule. Each is played on all validation and test instances.
 STEPS = 20
 
 
@@ -52,11 +52,11 @@ class PolicyPlayer:
     starts: NDArray[np.uint8]
     #: The largest budget; smaller ones are read off the same rows.
     budget: int
-    #: Instances that choices may be made on.
+    #: Player on the instances that thresholds and mixtures are chosen on; None: this one.
     validation: PolicyPlayer | None = None
-    #: The ranks that play the same.
+    #: Ranks that play these instances together.
     team: Team = field(default_factory=Team)
-    #: What the oracle pays for actions and observations; without prices it maximises solved episodes.
+    #: Prices at which the oracle and thresholds are best; without them they maximise solved episodes.
     prices: Prices | None = None
     _rows: dict[tuple[str, int, int], DecisionRows] = field(default_factory=dict)
     _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
@@ -64,18 +64,18 @@ class PolicyPlayer:
 
     @cached_property
     def graph(self) -> PolicyGraph:
-        """All depths, also those that the head cannot choose."""
+        """Graph of the policy's plans at all depths, also those that the head cannot choose."""
         depths = tuple(range(1, self.policy.config.plan_length + 1))
         return PolicyGraph(self.policy, self.task, depths, team=self.team, piece=PIECE, keep_probs=True)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
-        """d(s0)."""
+        """Distance of each start to the goal, d(s0)."""
         return self.task.distance(self.starts)
 
     def rows(self, agent: str, budget: int, seed: int = 0) -> DecisionRows:
-        """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is
-        budget-conditioned; the others are cut from the largest."""
+        """Decisions of an agent. Agents ``by_budget`` and those of a budget-conditioned policy are played with
+        ``budget``; all others with the largest, since their decisions under smaller budgets are prefixes."""
         name = AgentName(agent)
         played_budget = budget if name.by_budget or self.policy.config.budget_conditioned else self.budget
         key = (agent, played_budget, seed)
@@ -126,12 +126,12 @@ class PolicyPlayer:
         return found
 
     def _named(self, agent: AgentName) -> NamedRule:
-        """Its rule, which chooses among the depths of the head, as the oracle does."""
+        """Rule of an agent, restricted to the depths of the head, as the oracle is."""
         return rule_registry.named(agent.rule, self.policy.config.depths)
 
     def _threshold(self, entry: NamedRule, budget: int) -> float:
-        """The threshold that is worth most on validation instances at the evaluation's prices; without prices the one
-        that solves most, of equals the one with fewer actions. Of equals the lower one."""
+        """Threshold with the highest return on validation instances at the evaluation's prices; without prices the one
+        that solves most, then with the fewest actions. Ties go to the lower threshold."""
         key = entry.name, budget
         if key not in self._thresholds:
             chosen_on = self.validation or self
@@ -143,15 +143,15 @@ class PolicyPlayer:
         return self._thresholds[key]
 
     def observe(self) -> NDArray[np.int64]:
-        """Nodes of all states where the depth head chooses. Which states pass through the policy together decides the
-        last bits of what it says of them."""
+        """Nodes of all states in the depth head's own episodes. Call it before other agents play: the batch in which a
+        state passes the policy decides the last bits of its outputs."""
         starts = self.graph.nodes(self.starts, self.budget)
         steps = on_graph.episodes(self.graph, starts, self.budget, head(self.graph))
         return np.unique(np.concatenate([nodes for _, _, nodes, _ in steps]))
 
     def sweep(self, agent: AgentName, budget: int) -> dict[str, Any]:
-        """The threshold of an agent's rule under this budget; and what each would solve, with how many actions per
-        episode."""
+        """The chosen threshold of an agent's rule under this budget, and the solve rate and actions per episode of
+        every candidate."""
         entry = self._named(agent)
         values = candidates(self.validation or self, entry)
         means = _played(self, entry, values, budget) / len(self.starts)
@@ -162,15 +162,15 @@ class PolicyPlayer:
         return {"threshold": self._threshold(entry, budget), "curve": curve}
 
     def marginal(self, budget: int) -> NDArray[np.float64]:
-        """How often adaptive takes each of its depths."""
+        """Shares of the head's depths in the decisions of adaptive."""
         rows = self.rows("adaptive", budget)
         counts = np.bincount(rows.depth[rows.turn < budget], minlength=MOST_ACTIONS + 1)
         of_head = counts[list(self.policy.config.depths)]
         return of_head / max(of_head.sum(), 1)
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
-        """The best probabilities that are the same in every state and need no more actions than adaptive, on
-        validation instances."""
+        """Best state-independent probabilities of depths, on validation instances, among those that need no more
+        actions than adaptive."""
         if budget in self._mixtures:
             return self._mixtures[budget]
         chosen_on = self.validation or self
@@ -181,7 +181,7 @@ class PolicyPlayer:
         starts = chosen_on.graph.nodes(chosen_on.starts, budget)
         scores = on_graph.scores(chosen_on.graph, starts, budget, choices, limit)
         most = max(range(len(every)), key=scores.__getitem__)
-        # The shallowest depth where none is cheap enough.
+        # Fall back to the shallowest depth if none is cheap enough.
         self._mixtures[budget] = every[most] if scores[most][0] >= 0 else every[-1]
         return self._mixtures[budget]
 
@@ -192,7 +192,7 @@ def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:
 
 
 def solver(task: Puzzle) -> decision_rows.Agent:
-    """Optimal plans."""
+    """Agent that plays optimal plans."""
 
     def agent(states: NDArray[np.uint8], _turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         solutions = task.solve(states)
@@ -207,7 +207,7 @@ def solver(task: Puzzle) -> decision_rows.Agent:
 
 
 def random_actions(seed: int) -> decision_rows.Agent:
-    """Random depths of 1, 2, 4, 8 and random actions, by the turn and the place in the batch."""
+    """Agent with random depths of 1, 2, 4, 8 and random actions, keyed by turn and place in the batch."""
 
     def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         stream = rng.streams(seed, rng.Purpose.RANDOM_ACTIONS, turn * (1 << 32) + np.arange(len(states)))
@@ -219,7 +219,7 @@ def random_actions(seed: int) -> decision_rows.Agent:
 
 
 def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
-    """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head chooses."""
+    """Candidate thresholds: quantiles of the rule's scores over the plans in all states of ``player.observe()``."""
     assert isinstance(entry.rule, ThresholdRule)
     graph, nodes = player.graph, player.observe()
     plans = Plans(graph.plans[nodes], graph.probs[nodes])
@@ -229,6 +229,6 @@ def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
 def _played(
     player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int
 ) -> NDArray[np.integer[Any]]:
-    """[T, 3] episodes solved, and actions and observations with a minus."""
+    """[T, 3] episodes solved, negated actions and negated observations, for each of the thresholds ``values``."""
     choices = [rule_on_growing(player.graph, entry.at(float(value))) for value in values]
     return np.array(on_graph.scores(player.graph, player.graph.nodes(player.starts, budget), budget, choices))

@@ -1,13 +1,12 @@
 """One evaluation: any set of agents on the same instances, under every budget.
 
-    agents               names, ``agent_names``; what each does, ``agents``; a model that was asked, ``transcripts``
-    instances            the test set that the data of the run fix, the same for all agents; ``played``
+    agents               names, ``agent_names``; behaviour, ``agents``; zero-shot models, ``transcripts``
+    instances            the test set of the run's data, the same for all agents; ``played``
     results              one row per decision, ``store``; figures follow from these alone: episodes (``metrics``), means
                          and paired differences (``summaries``), tables (``text``)
 
-Budget-unaware agents run once at the largest K; results for smaller K are prefixes. Agents of one policy whose plans
-are greedy share one graph of states, so that each state passes the policy once. What is in the folder is not played
-again.
+Budget-unaware agents run once at the largest K; results for smaller K are prefixes. Agents of one policy with greedy
+plans share one graph of states, so that each state passes the policy once. Stored decisions are not played again.
 """
 
 from __future__ import annotations
@@ -57,33 +56,33 @@ if TYPE_CHECKING:
     from recommit.rollout.decision_rows import DecisionRows
 
 
-#: What a refused call on a fresh split may do.
+#: End of the error messages about a fresh split: the remedy.
 _REMEDY = "; another folder of results has a fresh split of its own"
 
 
 class Evaluated(NamedTuple):
-    """What an evaluation found: rows of figures, one per agent and budget, and its tables as text."""
+    """Result of an evaluation: one summary row per agent and budget, and the tables as text."""
 
     rows: list[dict[str, Any]]
     text: str
 
 
 def evaluate(options: EvaluateOptions, *, quiet: bool = True) -> list[dict[str, Any]]:
-    """Evaluate as ``recommit evaluate`` does; one row per agent and budget, as in ``summary.json``. The process is
-    afterwards as before: its threads, products and streams of randomness."""
+    """Run ``recommit evaluate`` from Python; returns one row per agent and budget, as in ``summary.json``. Restores
+    the process's torch threads and global random streams afterwards."""
     result = evaluated(options, quiet=quiet)
     return [] if result is None else result.rows
 
 
 def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | None:
-    """Play, and write rows, figures and tables into the folder; None on all ranks but the main one."""
+    """Play the agents and write rows, figures and tables into the folder; returns None on ranks other than 0."""
     members = None
     if options.paper:
         family = Members(options.run, options.seed, options.task)
         agents = paper_tables.agents_of(family, options.tables)
         options = replace(options, run=family.adaptive, agents=agents)
-        members = family if family.task in reported.ABLATION else None  # of other puzzles there is nothing to compare
-    recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
+        members = family if family.task in reported.ABLATION else None  # the paper has no other puzzles
+    recipe_of(str(options.run), options.task)  # an invalid run fails before the output folder is made
     team = distributed.meet(options.device)
     opened = EvaluationStore(options.out) if team.is_main_process else nullcontext()
     with torch_settings(options.threads, inference=True), opened as store:
@@ -96,7 +95,7 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
 
 
 class Evaluation:
-    """Agents on sampled instances, on every rank of a team. Only the main process has a folder to write."""
+    """Evaluation of agents on sampled instances, on every rank of a team. Only the main process writes a folder."""
 
     def __init__(
         self, options: EvaluateOptions, store: EvaluationStore | None, *, team: Team | None = None, quiet: bool = False
@@ -119,7 +118,7 @@ class Evaluation:
 
     @property
     def store(self) -> EvaluationStore:
-        """The main process's folder."""
+        """The results folder; main process only."""
         assert self._store is not None
         return self._store
 
@@ -128,8 +127,8 @@ class Evaluation:
         return max(self.budgets.values())
 
     def run(self) -> list[dict[str, Any]]:
-        """Play every agent that has not been played; then the main process writes every figure. The summary, empty on
-        other ranks."""
+        """Play all agents without stored decisions; the main process then writes all figures. Returns the summary,
+        empty on other ranks."""
         for agent in self.options.names:
             if agent.depth and agent.depth > (most := self._config(agent.run or self.run_folder).plan_length):
                 raise ValueError(f"agents: expected fixed-1 to fixed-{most}, as long as plans are, got {agent}")
@@ -155,7 +154,7 @@ class Evaluation:
         return list(grouped.values())
 
     def _begin(self) -> None:
-        """Note what is asked for, what plays (files of best policies, which further training may change), and where."""
+        """Store the plan, the instances and digests of the policies, since further training may replace these."""
         runs = {agent.run or self.run_folder for agent in self.options.names if agent.base != ZERO_SHOT}
         policies = {run: weights_of(local_folder(run)) for run in sorted(runs)}
         test_set = held_out.name(self.starts)
@@ -177,15 +176,15 @@ class Evaluation:
             say(f"{words}: {time.monotonic() - began:.1f} s")
 
     def _keep_cost(self, policy: AgentName, agents: list[AgentName]) -> None:
-        """What an observation costs the policy; also where everything was played and only this is lost."""
+        """Measure and store the policy's compute per observation, also if only this entry is missing."""
         if any(agent.base != ZERO_SHOT for agent in agents) and str(policy) not in self.store.entries(COMPUTE):
             player = self._players.get(policy)
             loaded = player.policy if player else self._loaded(policy)
             self.store.keep_entry(COMPUTE, str(policy), policy_plans.measure(loaded, self.task, self.starts))
 
     def _loaded(self, name: AgentName) -> CommitPolicy:
-        """The policy that agents of a run ask, with the thinking rounds and symmetry augmentations that they name; a
-        head that is conditioned on prices is given these."""
+        """Load a run's policy with the thinking rounds and symmetry augmentations of the name, its head conditioned on
+        the evaluation's prices."""
         from recommit.policy.policy import CommitPolicy
 
         policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=self.team.device).eval()
@@ -198,8 +197,8 @@ class Evaluation:
         return policy
 
     def _let_go(self, policy: AgentName) -> None:
-        """Free a policy's memory before the next one is loaded: its modules go with their last reference, unless some
-        refer to each other; only then are all objects searched."""
+        """Free a policy's memory before the next one is loaded; garbage is collected only if reference cycles keep its
+        modules alive, since that searches all objects."""
         if policy in self._players:
             weights = weakref.ref(self._players[policy].policy.backbone.model)
             del self._players[policy]
@@ -208,12 +207,12 @@ class Evaluation:
             torch.cuda.empty_cache()
 
     def _policy_of(self, agent: AgentName) -> AgentName:
-        """A name without what the agent does: the same for agents that share what a policy says of a state."""
+        """The agent's name without its base: the same for all agents that share the outputs of one policy."""
         return replace(agent, base="", run=agent.run or self.run_folder)
 
     def _play(self, agent: AgentName) -> None:
-        """Decisions under every budget under which it plays differently, and those of fixed depths on validation
-        instances too, unless they are stored."""
+        """Play an agent, unless its decisions are stored, once per budget that changes them; fixed depths also on
+        validation instances. Sweep its threshold, if it has one."""
         every = sorted(set(self.budgets.values()))
         for seed, k in product(range(agent.seeds), sorted({self._played(agent, k) for k in every})):
             self._keep(file_name(agent, k, seed), partial(self._rows_of, agent, k, seed))
@@ -227,20 +226,19 @@ class Evaluation:
                     self._store.keep_entry(THRESHOLDS, name, entry)
 
     def _played(self, agent: AgentName, k: int) -> int:
-        """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the
-        same."""
+        """Budget whose decisions include those under ``k``: the largest for budget-unaware agents, else ``k``."""
         run = agent.run or self.run_folder
         differs = agent.by_budget or (agent.asks_policy and self._config(run).budget_conditioned)
         return k if differs else self._largest
 
     def _config(self, run: str) -> PolicyConfig:
-        """Of the best policy of a run, without its weights."""
+        """Configuration of a run's best policy, read without its weights."""
         if run not in self._configs:
             self._configs[run] = parse_config(read_config(local_folder(run) / "config.json")["policy"])
         return self._configs[run]
 
     def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
-        """All ranks play what the main process does not have."""
+        """Play on all ranks, unless the main process has the rows stored."""
         if self.team.from_main_process(self.team.is_main_process and self.store.rows(name) is not None):
             return
         rows = play()
@@ -270,7 +268,7 @@ class Evaluation:
         return self._players[name]
 
     def _figures(self) -> list[dict[str, Any]]:
-        """Everything that is computed from decisions."""
+        """Compute all figures from stored decisions and write them; returns the summary."""
         prices, summary = self.options.prices, []
         difficulties = self.data.of_length(self.options.length).difficulty_names
         played: dict[tuple[str, str], list[EpisodeRows]] = {}
@@ -290,12 +288,12 @@ class Evaluation:
         self.store.write_table("episodes.parquet", episodes)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
-        if costs := self.store.entries(COMPUTE):  # also of an earlier call: then its digest is on the list
+        if costs := self.store.entries(COMPUTE):  # also those of an earlier call, so that the digest is listed
             self.store.write_json(COMPUTE, costs)
         return summary
 
     def _about(self, agent: AgentName, budget: str) -> dict[str, Any]:
-        """The first fields of a row: what plays what, and what it reads."""
+        """Leading fields of a summary row: agent, task, budget, seeds, compute, inputs and split."""
         picture = {}
         cost = self.store.entries(COMPUTE).get(str(self._policy_of(agent)), {})
         if agent.base == ZERO_SHOT:
@@ -312,7 +310,7 @@ class Evaluation:
         return metrics.until_lost(rows) if self.options.stop_on_deadlock else rows
 
     def _validated(self, agent: AgentName, k: int) -> dict[str, float]:
-        """Count the validation instances that fixed depths solve, so that the best is not chosen on the test set."""
+        """Validation solve rate (and value) of a fixed depth, so that the best is not chosen on the test set."""
         if not agent.depth:
             return {}
         prices, solved, paid = self.options.prices or Prices(), [], []
@@ -328,7 +326,7 @@ class Evaluation:
 
 
 def _decisions(budget: str, named: Mapping[str, int]) -> int:
-    """K of ``loose``, ``tight`` or a number."""
+    """Decisions K of a budget: ``loose``, ``tight`` or a number."""
     if budget in named:
         return named[budget]
     if budget.isdigit() and 1 <= int(budget) <= 64:
@@ -337,7 +335,7 @@ def _decisions(budget: str, named: Mapping[str, int]) -> int:
 
 
 def played(options: EvaluateOptions, data: DataSpec) -> Starts:
-    """Those that figures are of."""
+    """Instances that the agents play and figures are computed on."""
     if options.fresh:
         return held_out.fresh(data, options.fresh, options.instances, options.length)
     if options.split == "validation":
@@ -346,7 +344,7 @@ def played(options: EvaluateOptions, data: DataSpec) -> Starts:
 
 
 def chosen_on(options: EvaluateOptions, data: DataSpec) -> NDArray[np.uint8]:
-    """Validation instances for choices; none of them is played."""
+    """Validation instances for choosing thresholds and depths; disjoint from ``played``."""
     if options.split != "validation":
         return np.ascontiguousarray(held_out.starts(data, "validation", options.validation, options.length).states)
     return np.ascontiguousarray(_validation(options, data).states[options.instances :])
@@ -357,8 +355,8 @@ def _validation(options: EvaluateOptions, data: DataSpec) -> Starts:
 
 
 def judge(options: EvaluateOptions, evaluation: Path, test_set: str, policies: dict[str, str]) -> None:
-    """Refuse to judge by another fresh split than the evaluations beside this one, or a policy that one of them has
-    judged: a fresh split is read once, by each policy."""
+    """Refuse a fresh split other than that of the evaluations beside this one, or a policy that one of them has
+    evaluated on it: each policy is evaluated once on a fresh split."""
     if not options.fresh:
         return
     split = {"fresh": options.fresh, "instances": options.instances, "length": list(options.length)}

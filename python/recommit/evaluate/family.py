@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 #: All depths that a policy can be clamped to, and those that a depth head chooses from.
 EVERY = tuple(range(1, 9))
 DEPTHS = (1, 2, 4, 8)
-#: Adaptive's depths sampled: the paper does not say whether its figures are of this one.
+#: Adaptive with sampled depths; the paper does not state whether its own figures are of this agent.
 SAMPLED = "sampled"
 #: Thirds of a training run; each is shown by its last checkpoint.
 STAGES = ("early", "middle", "late")
-#: Between a variant's name and the decisions of its training episodes, where these are not the recipe's.
+#: Separates a variant's name from the budget of its training episodes, where this differs from the recipe's.
 BUDGET = "-k"
 
 
 def member(family: Path, name: str, seed: int) -> Path:
-    """Where a run of a family lies: ``name`` is its variant, or also its training budget, as in ``adaptive-k5``."""
+    """Folder of a run: ``name`` is its variant, with its training budget if it has one, as in ``adaptive-k5``."""
     return family / f"{name}-s{seed}"
 
 
 class StageCheckpoint(NamedTuple):
-    """Where a run was, some time in its course."""
+    """Checkpoint of a run: its step, and the folder of its policy."""
 
     step: int
     policy: Path
@@ -53,11 +53,11 @@ class StageCheckpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Members:
-    """The runs of one seed, and what other seeds there are. A run without a checkpoint does not count."""
+    """The runs of one seed, and the list of other seeds. Runs without a best policy do not count."""
 
     family: Path
     seed: int = 0
-    #: Which puzzle is played, where the runs have trained several: by name and size, as in ``recipe_of``.
+    #: Puzzle to play, if the runs were trained on several: by name and size, as in ``recipe_of``.
     played: str = ""
 
     def __post_init__(self) -> None:
@@ -66,22 +66,22 @@ class Members:
 
     @property
     def adaptive(self) -> Path:
-        """Whose plans the controls and the oracle play."""
+        """Folder of the adaptive run, whose plans the controls and the oracle play."""
         return member(self.family, "adaptive", self.seed)
 
     @property
     def init(self) -> Path:
-        """Its copy of the warm start."""
+        """The adaptive run's copy of the warm start."""
         return self.adaptive / "init"
 
     def run(self, name: str, seed: int | None = None) -> Path | None:
-        """A run by its name without the seed."""
+        """Folder of a run by its name without the seed; None without a best policy."""
         folder = member(self.family, name, self.seed if seed is None else seed)
         return folder if (folder / "best.json").is_file() else None
 
     @cached_property
     def heads(self) -> dict[str, Path]:
-        """Policies with heads that were trained on a run's plans, by ``HEADS``: all of them whole."""
+        """Completely saved policies with heads trained on a run's plans, by their names in ``HEADS``."""
         folders = {name: member(self.family, name, self.seed) for name in HEADS}
         return {name: folder for name, folder in folders.items() if (folder / DIGESTS).is_file()}
 
@@ -98,7 +98,7 @@ class Members:
 
     @cached_property
     def budgets(self) -> dict[int, str]:
-        """Decisions per training episode of the adaptive runs, and what their names have for it."""
+        """Decisions per training episode of the adaptive runs -> suffixes of the runs' names."""
         matches = (
             re.fullmatch(rf"adaptive({BUDGET}(\d+))-s{self.seed}", folder.name)
             for folder in self.family.glob(f"adaptive{BUDGET}*")
@@ -113,7 +113,7 @@ class Members:
 
     @cached_property
     def stages(self) -> dict[str, StageCheckpoint | None]:
-        """The last whole checkpoint in every third of the adaptive run; None where none was kept."""
+        """Last intact checkpoint in every third of the adaptive run; None where none was kept."""
         steps = int(self.config["optim"]["steps"])
         checkpoints: dict[str, StageCheckpoint | None] = dict.fromkeys(STAGES)
         for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
@@ -126,7 +126,7 @@ class Members:
 
     @cached_property
     def zero_shot(self) -> list[Path]:
-        """Finished runs of models that were not trained, on what is played."""
+        """Folders of finished zero-shot runs on the puzzle that is played."""
         found = [folder for folder in sorted(self.family.glob("zero-shot-*")) if (folder / "summary.json").is_file()]
         if not self.played:
             return found
@@ -134,29 +134,29 @@ class Members:
         return [folder for folder in found if transcripts.data(folder).get("size") == size]
 
     def trained(self, suffix: str = "", seed: int | None = None, *, sampled: bool = False) -> tuple[str, ...]:
-        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy, or sampled."""
+        """Agents: every run trained by RL at a fixed depth, played at this depth; actions greedy, or ``sampled``."""
         how = "-sampled" if sampled else ""
         runs = ((depth, self.run(f"fixed-{depth}{suffix}", seed)) for depth in EVERY)
         return tuple(f"fixed-{depth}{how}@{folder}" for depth, folder in runs if folder)
 
     def at_stage(self, stage: str) -> tuple[str, ...]:
-        """Agents: the adaptive run as it was then, clamped to every depth."""
+        """Agents: the adaptive run's checkpoint of a stage, clamped to every depth."""
         at = self.stages[stage]
         if at is None:
             return ()
         return tuple(clamped(EVERY, None if at.policy == best_policy(self.adaptive) else at.policy))
 
     def alone(self, depth: int, kind: str) -> tuple[str, ...]:
-        """Agents: what learned from one depth alone, by imitation (``SFT``), or then also by reinforcement (``RL``),
-        clamped to every depth of the head."""
+        """Agents: the policy trained at one depth alone, by imitation (``SFT``), or then also by RL (``RL``), clamped
+        to every depth of the head."""
         folder = self.run(f"single-{depth}")
         if kind == "SFT":
-            own = self.family / f"single-{depth}-init"  # one of all puzzles lies in no family
+            own = self.family / f"single-{depth}-init"  # a warm start on all puzzles is outside
             folder = own if (own / "best.json").is_file() else folder and folder / "init"
         return tuple(clamped(DEPTHS, folder)) if folder else ()
 
     def other(self, agent: str, name: str, seed: int | None = None) -> tuple[str, ...]:
-        """An agent of another run, if there is that run. The adaptive run itself needs no folder in its name."""
+        """An agent of another run; empty without that run. The adaptive run itself needs no folder in its name."""
         folder = self.run(name, seed)
         if folder is None:
             return ()
@@ -164,7 +164,7 @@ class Members:
 
 
 def clamped(depths: Sequence[int], folder: Path | None) -> list[str]:
-    """Agents: a policy at fixed depths; the adaptive run's own without a ``folder``."""
+    """Agents: the policy in ``folder`` at fixed depths; None: the adaptive run's own."""
     return [f"fixed-{depth}" + (f"@{folder}" if folder else "") for depth in depths]
 
 
@@ -192,7 +192,7 @@ class FamilyResults:
 
     @property
     def split(self) -> str:
-        """Which instances all rows are of."""
+        """Split of all rows, in words."""
         return str(self.rows[0].get("split", split_words()))
 
     def row(self, agent: str, budget: str) -> dict[str, Any] | None:
@@ -204,16 +204,16 @@ class FamilyResults:
         return {(row["agent"], row["budget"]): row for row in reversed(self.rows)}
 
     def of(self, agents: Sequence[str], budget: str) -> list[dict[str, Any]]:
-        """Those of the agents that were played."""
+        """Rows of those agents that were played."""
         return [row for agent in agents if (row := self.row(agent, budget)) is not None]
 
     def first(self, agents: Sequence[str], budget: str) -> dict[str, Any] | None:
-        """The first of the agents that was played; None if none was."""
+        """Row of the first agent that was played; None if none was."""
         return next(iter(self.of(agents, budget)), None)
 
     def kind(self, kind: str, budget: str) -> list[dict[str, Any]]:
-        """Fixed depths of the warm start (``SFT``), of runs trained with them (``RL``), or of the adaptive run; all
-        with greedy actions, as their rivals."""
+        """Rows of fixed depths of the warm start (``SFT``), of runs trained at them (``RL``), or of the adaptive run;
+        all with greedy actions, like the agents they are compared with."""
         if kind == "RL":
             return self.of(self.members.trained(), budget)
         return self.of(clamped(EVERY, self.members.init if kind == "SFT" else None), budget)
@@ -229,13 +229,13 @@ class FamilyResults:
     def best_fixed(
         self, kind: str, budget: str, by: str = "validation", depths: Sequence[int] = EVERY
     ) -> dict[str, Any] | None:
-        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller
-        depth."""
+        """Row of the one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties go to the
+        smaller depth."""
         return best([row for row in self.kind(kind, budget) if depth_of(row) in depths], by)
 
 
 def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] | None:
-    """Choose of fixed depths the one that solves most, on ``test`` or ``validation`` instances; ties to the smaller
+    """Row of the fixed depth that solves most, on ``test`` or ``validation`` instances; ties go to the smaller
     depth."""
     field, by_depth = "solve_rate" if by == "test" else "validation_solve_rate", {depth_of(row): row for row in rows}
     chosen = table.best({depth: row[field] for depth, row in by_depth.items()})
@@ -243,5 +243,5 @@ def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] |
 
 
 def depth_of(row: dict[str, Any]) -> int:
-    """Read the depth off a fixed depth's row."""
+    """Depth of a fixed depth's row, 0 for other agents."""
     return AgentName.parse(row["agent"]).depth

@@ -1,4 +1,4 @@
-"""From decisions to episodes to figures, exactly as the specification of the method defines them."""
+"""Metrics from decisions and episodes, exactly as the specification of the method defines them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from recommit.rollout.decision_rows import DecisionRows
 
-#: Distances up to which a state is near, and up to which it is half-way.
+#: Largest distance of a near state, and of a mid one.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
-#: How else near and far can be split: by thirds of the way from the start, or so that each holds a third of the
-#: decisions.
+#: How to split near, mid and far: at ``NEAR`` and ``MID``, at thirds of the way from the start, or so that each holds
+#: a third of the decisions.
 EDGES = ("fixed", "thirds", "terciles")
-#: Numbers of actions that a decision may commit to, 0 of an answer that could not be read included.
+#: Number of depths that a decision may have, including 0 for an answer that could not be parsed.
 _DEPTHS = MOST_ACTIONS + 1
 
 
@@ -48,20 +48,20 @@ class EpisodeRows:
 
 
 def within(rows: DecisionRows, budget: int) -> DecisionRows:
-    """What the same agent does under a smaller budget: it does not know the budget, so the first decisions of it."""
+    """Decisions of a budget-unaware agent under a smaller budget: the first ``budget`` turns."""
     now = rows.turn < budget
     return rows if now.all() else rows.where(now)
 
 
 def progress(rows: DecisionRows) -> NDArray[np.int32]:
-    """Compute by how much each decision lowers the distance; 0 where either end is lost, also of a commitment that came
-    closer before it lost the level."""
+    """Reduction of the distance by each decision; 0 where either end is unsolvable, even if the commitment came closer
+    before it lost the level."""
     solvable = (rows.before >= 0) & (rows.after >= 0)
     return np.where(solvable, rows.before - rows.after, 0)
 
 
 def episodes(rows: DecisionRows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
-    """Sums per instance; ``length`` names all instances, also those without any decision."""
+    """Sum decisions per instance; ``length`` covers all instances, also those without any decision."""
     decisions = within(rows, budget)
     count, where = len(length), decisions.instance
     gained = progress(decisions)
@@ -124,7 +124,7 @@ def summarise(played: EpisodeRows, rows: DecisionRows, budget: int) -> dict[str,
 
 
 def depth_entropies(rows: DecisionRows, count: int) -> NDArray[np.float64]:
-    """Entropy of the depths that an episode took, in nats; of episodes with decisions."""
+    """Entropy in nats of the depths in each episode, without episodes that have no decision."""
     place = rows.instance * np.int64(_DEPTHS) + rows.depth
     taken = np.bincount(place, minlength=_DEPTHS * count).reshape(count, _DEPTHS)
     share = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
@@ -133,19 +133,19 @@ def depth_entropies(rows: DecisionRows, count: int) -> NDArray[np.float64]:
 
 
 def mean(values: NDArray[Any]) -> float | None:
-    """None of nothing."""
+    """Mean, or None of an empty array."""
     return float(np.mean(values)) if len(values) else None
 
 
 def until_lost(rows: DecisionRows) -> DecisionRows:
-    """The same episodes, ended in unsolvable states: at the end of the commitment that lost them."""
+    """Cut episodes at their first unsolvable state: at the end of the commitment that led to it."""
     return rows.where(rows.before != UNSOLVABLE)
 
 
 def by_distance(
     rows: DecisionRows, played: EpisodeRows, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
 ) -> dict[str, dict[str, Any]]:
-    """Near, mid and far decisions: how many, how deep, how often they fail to get closer."""
+    """Counts, depths, progress and failure rates of near, mid and far decisions."""
     decisions = within(rows, budget)
     gained = progress(decisions)
     chosen = played.solved[decisions.instance] if solved_only else np.ones(len(decisions), np.bool_)
@@ -162,8 +162,8 @@ def by_distance(
 
 
 def _buckets(rows: DecisionRows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
-    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions
-    each."""
+    """[decisions] 0 near, 1 mid, 2 far: by the distance, by its share of the distance at the start, or by terciles of
+    the ``chosen`` decisions."""
     if edges == "thirds":
         whole = played.length[rows.instance]
         return (3 * rows.before > whole).astype(np.int64) + (3 * rows.before > 2 * whole)
@@ -175,7 +175,7 @@ def _buckets(rows: DecisionRows, played: EpisodeRows, chosen: NDArray[np.bool_],
 
 
 def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, float | None]:
-    """Summarise decisions that lowered the distance by each of the ``values`` so often."""
+    """Failure rate, mean and deviation of progress, of a histogram: ``counts`` of each of the ``values``."""
     total = counts.sum()
     if not total:
         return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
@@ -185,7 +185,7 @@ def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, fl
 
 
 def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Summarise decisions that took each depth so often; an answer without a depth (0) took none."""
+    """Mean depth and shares of a histogram of depths; depth 0, of unparsed answers, does not count."""
     total = counts[1:].sum()
     mean_depth = float(counts @ np.arange(len(counts)) / total) if total else None
     return {

@@ -1,5 +1,4 @@
-"""What an evaluation is asked for: who plays what, and how it is counted. Light to import: the command line makes its
-flags of it."""
+"""Options of an evaluation. Light to import: the command line makes its flags of them."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from recommit.evaluate.agent_names import USUAL, ZERO_SHOT, AgentName
 if TYPE_CHECKING:
     from recommit.prices import Prices
 
-#: Fields that say how and where an evaluation runs. All others are its plan, which a folder keeps to.
+#: Fields that do not belong to the plan of an evaluation, which is fixed for its folder.
 _NOT_PLANNED = ("out", "augmentations", "threads", "device", "paper", "tables")
 
 Edges = Literal["fixed", "thirds", "terciles"]
@@ -21,7 +20,7 @@ Split = Literal["test", "validation"]
 
 
 def split_words(split: str = "test", fresh: int = 0) -> str:
-    """Say which instances figures are of."""
+    """Name of the split that figures are of, in words."""
     return f"the fresh test split of seed {fresh}" if fresh else f"the data's {split} split"
 
 
@@ -30,21 +29,21 @@ class EvaluateOptions:
     """Play agents on the same test instances and compare the first with the others.
 
     Args:
-        run: A training run; its data say what to play. Or the name of a policy that comes with the package (recommit
-            policies).
-        out: The folder for rows and figures; the same command goes on where it was interrupted, and other agents may be
-            added: name the earlier ones too, since figures are of those that are named.
+        run: A training run, whose data decide what is played, or the name of a policy that comes with the package
+            (recommit policies).
+        out: The folder for rows and figures. The same command resumes an interrupted evaluation; to add agents, name
+            the earlier ones too, since figures are of the agents that are named.
         agents: adaptive, sampled, fixed-1 to fixed-16 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
             oracle-delta, oracle-rate, adaptive-memory, solver, random-actions; rules without training:
             confidence-product, confidence-least, confidence-entropy, disagreement, entropy-jump, repetition, reversal,
-            consecutive; RULE+memory has a memory. NAME@RUN is played by the policy of another run, zero-shot@FOLDER is
-            what a model said in a run of recommit zero-shot --data on the same instances.
+            consecutive; RULE+memory has a memory. NAME@RUN is played by the policy of another run, zero-shot@FOLDER
+            replays a model's answers in a run of recommit zero-shot --data on the same instances.
         budgets: loose, tight, or numbers of observations.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
-        validation: Instances that choices are made on.
+        validation: Validation instances, on which thresholds and the best fixed depth are chosen.
         length: Shortest and longest length of the instances, or one number for both (default: as in the data).
-        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the
+        edges: Limits of near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the
             start; or terciles, as many decisions of solved episodes in each.
         stop_on_deadlock: End episodes at the first observation of a state that cannot be solved. For analysis: no
             policy knows it.
@@ -53,19 +52,19 @@ class EvaluateOptions:
             value, solved less what actions and observations cost, and oracle-dp maximises it. A head that is
             conditioned on prices is given these.
         price_observation: What an observation costs, however deep its commitment.
-        augmentations: Test-time symmetry: observe every picture turned and mirrored in so many ways; 0 for as
-            many as the policy has. One agent alone: NAME+aug8. Not for sliding, whose goal does not turn.
-        split: Which instances are played: whatever is chosen by figures wants those of validation. Choices within the
-            evaluation are then made on further ones.
+        augmentations: Test-time symmetry: number of views of every picture, turned and mirrored; 0 for the policy's
+            own number. One agent alone: NAME+aug8. Not for sliding, whose goal does not turn.
+        split: Split of the instances. Use validation if you choose anything by the figures; thresholds and the best
+            fixed depth are then chosen on further validation instances.
         fresh: Play unread test instances of this seed, apart from the data's own test split. The
             folder that OUT lies in has one such split, and judges each run by it once.
-        seed: With paper, which seed of the family. Agents that sample are played with seeds 0, 1 and so on, whatever
-            this says, and the test set is fixed by the data.
+        seed: With paper, the seed of the family. It does not change the seeds of agents that sample, which are 0, 1 and
+            so on, or the test set, which is fixed by the data.
         threads: Threads of torch; 0: one for a small network on a CPU, as many as torch likes for others.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
-        paper: RUN is a folder of runs, VARIANT-sSEED each; play everybody in it and, of a puzzle that the
-            paper has, write every table of the paper, beside the paper's numbers.
-        tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, difficulty,
+        paper: RUN is a folder of runs, VARIANT-sSEED each; play the agents of all of them and, for a puzzle of the
+            paper, write every table of the paper, beside the paper's numbers.
+        tables: With paper, only these tables, and only their agents: main, sweep, ablation, single, state, difficulty,
             emergence, efficiency, depths, entropy, seeds, budgets, oracle, pareto, heads, cumulative-ablation,
             zero-shot.
     """
@@ -93,7 +92,7 @@ class EvaluateOptions:
     tables: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        words = {name: getattr(self, name) for name in ("agents", "budgets")}  # from Python also one alone, and numbers
+        words = {name: getattr(self, name) for name in ("agents", "budgets")}  # from Python also one value, or ints
         lists = {name: (value,) if isinstance(value, str | int) else value for name, value in words.items()}
         agents, budgets = (tuple(map(str, value)) for value in lists.values())
         if not 0 <= len(self.length) <= 2:
@@ -132,18 +131,18 @@ class EvaluateOptions:
 
     @property
     def names(self) -> tuple[AgentName, ...]:
-        """The agents' names, read."""
+        """Parsed names of the agents."""
         return tuple(AgentName.parse(name) for name in self.agents)
 
     @property
     def prices(self) -> Prices | None:
-        """None where nothing has a price: then there are no values besides."""
+        """Prices of actions and observations; None if both are 0: then no values are reported."""
         from recommit.prices import Prices
 
         prices = Prices(self.price_action, self.price_observation)
         return None if prices == Prices() else prices
 
     def plan(self) -> dict[str, Any]:
-        """What decides the figures, as plain values: what a folder was begun with is what it goes on with."""
+        """Options that decide the figures, as plain values; fixed for the folder."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_PLANNED}
         return {**values, "run": str(self.run)}

@@ -1,4 +1,4 @@
-"""What a policy's plans are and cost: a digest of them, and the floating-point operations of an observation."""
+"""Digest of a policy's plans, and the floating-point operations of an observation."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 
-#: States of the pass that is measured.
+#: Batch size of the pass that is measured.
 STATES = 32
 #: Fields of a policy's configuration that only its head reads.
 _OF_HEADS = ("head", "world_model", "prices")
 
 
 def plans_digest(policy: Path) -> str:
-    """The same for two saved policies whose plans are the same in every state, and that choose among the same
-    depths."""
+    """Digest of everything that decides a saved policy's plans and the depths it chooses from; heads do not count."""
     about = read_config(policy / "config.json")
     own = {name: value for name, value in about["policy"].items() if name not in _OF_HEADS}
     adapter = policy / "adapter" / "adapter_model.safetensors"
@@ -43,15 +42,15 @@ def plans_digest(policy: Path) -> str:
 
 
 def plans_digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
-    """Digest the plans of every run that agents ask, by its name; ``own`` is the run of those that name none."""
+    """Digests of the plans of all agents' runs, by run (empty if there is one); ``own`` is the evaluation's own."""
     runs = dict.fromkeys(agent.run for agent in agents if agent.asks_policy)
     return {run: plans_digest(local_folder(run or own)) for run in runs} if len(runs) > 1 else {}
 
 
 def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict[str, Any]:
-    """Symmetry augmentations, pixels of a cell and operations per observation, picture and plan included, with and
-    without the depth head and what it reads, of up to 32 states that nothing remembers: the same wherever it is
-    counted."""
+    """Symmetry augmentations, pixels per cell and operations per observation, picture and plan included, with and
+    without the depth head and its inputs. Counted over up to ``STATES`` states with empty caches, so that the count
+    does not depend on what was observed before."""
     states = states[:STATES]
     shape = states.shape[1], states.shape[2]
     flops, of_plan = (cost(lambda: _observe(policy, task, states, depth), Watch()).flops for depth in (None, 1))  # noqa: B023

@@ -31,20 +31,18 @@ MAIN = {
         "adaptive": Reported(35.9, 30), "RL best fixed": Reported(32.8, 40, 8), "SFT best fixed": Reported(34.4, 40, 8),
     },
 }  # fmt: skip
-#: The best trained fixed depth of those that the head chooses from, where it is not the best of all.
+#: The best trained fixed depth among the head's depths, where it is not the best overall.
 WITHIN = {("sokoban", "tight", "RL"): Reported(18.8, 29, 8)}
-#: Loose budget: what is left when a part is taken away.
+#: Ablations, solved per cent; loose budget.
 ABLATION = {
     "sliding": {"SFT best fixed": 48.4, "RL best fixed": 43.8, "random": 37.5, "depth-only": 45.3, "adaptive": 56.3},
     "sokoban": {"SFT best fixed": 34.4, "RL best fixed": 32.8, "random": 15.6, "depth-only": 20.3, "adaptive": 35.9},
 }
 #: Loose budget; for sliding the paper gives the gap that is recovered, from which 60.9 follows.
 ORACLE = {"sliding": Reported(60.9, None), "sokoban": Reported(45.3, 11.4)}
-#: Loose budget, solved episodes: mean depth near, mid, far. Of mean progress and its spread the paper has a figure
-#: only.
+#: Loose budget, solved episodes: mean depth near, mid, far. The paper shows mean progress in a figure only.
 DEPTH_BY_DISTANCE = {"sliding": (4.0, 3.3, 3.3), "sokoban": (6.0, 5.8, 4.4)}
-#: Of the commitments that start near the goal and of those that start far from it, those that bring it no closer, per
-#: cent.
+#: Share of commitments that make no progress, per cent, by the distance at their start: near, mid, far.
 FAILING = {"sliding": (0.0, None, 27.0), "sokoban": (38.0, None, 100.0)}
 #: (task, budget, solved or unsolved) -> figure -> adaptive, RL best fixed, SFT best fixed.
 EFFICIENCY: dict[tuple[str, str, str], dict[str, tuple[float | None, ...]]] = {
@@ -64,7 +62,7 @@ DEPTH_SHARES: dict[tuple[str, str], dict[int, float]] = {
     ("sokoban", "tight"): {2: 12, 4: 12, 8: 72},
     ("sokoban", "loose"): {2: 11, 4: 19, 8: 60},
 }
-#: Of the gap between the best trained fixed depth and the oracle, what adaptive depth closes, per cent.
+#: Share of the gap between the best trained fixed depth and the oracle that adaptive depth closes, per cent.
 RECOVERED = {"sliding": 73.0, "sokoban": 25.0}
 #: The fixed depth that solves most, at the first, the middle and the last checkpoint.
 EMERGENCE = {"sliding": (4, 4, 4), "sokoban": (4, 6, 6)}
@@ -73,14 +71,14 @@ TRAINING_BUDGETS = {
     "sliding": {4: (53.1, 4), 5: (56.2, 4), 10: (53.1, 4)},
     "sokoban": {3: (29.7, 8), 6: (35.9, 8), 10: (31.2, 8)},
 }
-#: Trained and played at one depth alone, the best of them, per cent; loose budget.
+#: Best policy trained and played at one depth alone, solved per cent; loose budget.
 SINGLE = {"sliding": 14.1, "sokoban": 20.3}
 #: Model -> task -> cell; loose budget, by the models' exact names. Where nothing is solved no actions are reported.
 ZERO_SHOT = {
     "gpt-5.5-2026-04-23": {"sliding": Reported(22.2, 35.1), "sokoban": Reported(35.0, 22.1)},
     "claude-sonnet-4-6": {"sliding": Reported(0.0), "sokoban": Reported(0.0)},
     "gemini-3.1-pro-preview": {"sliding": Reported(11.1, 36.1), "sokoban": Reported(55.0, 21.0)},
-    # Nothing is solved by any whose weights are open.
+    # Models with open weights solve nothing.
     **{name: {"sliding": Reported(0.0), "sokoban": Reported(0.0)} for name, at in MODELS.items() if at.name == "vllm"},
 }
 #: adaptive, RL best fixed, by seed: loose budget.
@@ -88,6 +86,6 @@ SEEDS = {
     "sliding": {42: (56.3, 43.8), 5: (51.7, 43.8), 15: (56.4, 45.3)},
     "sokoban": {42: (35.9, 32.8), 5: (37.5, 34.4), 15: (39.1, 35.5)},
 }
-#: Of the depth head while training, in shares of log 4; of the action head the lowest, in nats.
+#: Entropy in training: mean of the depth head, as a share of log 4; lowest of the action head, in nats.
 DEPTH_ENTROPY = 0.91
 ACTION_ENTROPY = {"sliding": 0.300, "sokoban": 0.681}

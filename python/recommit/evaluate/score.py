@@ -1,8 +1,7 @@
 """A score on a frozen split, for any agent, as a record that can be checked.
 
-An agent is a policy, a function in a Python file, a finished zero-shot run, or a file of commitments that whatever
-played has written. Its record has every commitment, so that the figures follow from the record by the simulator alone:
-``verify`` computes them again.
+An agent is a policy, a function in a Python file, a finished zero-shot run, or a file of commitments that any program
+may have written. The record holds every commitment, so that ``verify`` can recompute its figures with the simulator.
 """
 
 from __future__ import annotations
@@ -49,25 +48,25 @@ RECORD: verified.Fields = {
     "sha256": str,
     ...: (),
 }
-#: What a row has of an evaluation's.
+#: Figures of a row, a subset of an evaluation's.
 FIGURES = (
     *("decisions", "instances", "solved", "solve_rate", "solve_low", "solve_high", "actions_per_episode"),
     *("decisions_per_episode", "spl", "lost", "value", "value_low", "value_high"),
 )
-#: Bytes of a record, and letters of a name, at most.
+#: Largest record in bytes, and longest name in characters.
 MOST_RECORD, MOST_NAME = 1 << 26, 80
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions:
-    """Who is scored on what.
+    """Score an agent on a frozen split.
 
     Args:
         agent: A policy (its folder, that of its run, or a name of recommit policies); FILE.py:FUNCTION, which is run:
             see run-code; the folder of a zero-shot run; or a file of commitments (.jsonl). None beside verify.
         split: The frozen split: sliding-3x3, sliding-4x4 or sokoban-7x7.
         out: The record to write, .json.
-        name: What a leaderboard calls the agent (default: as it was given).
+        name: Name of the agent on a leaderboard (default: as it was given).
         verify: Check this record instead: its figures are computed again from its commitments.
         run_code: Yes, run the agent's Python file.
     """
@@ -95,12 +94,12 @@ class ScoreOptions:
 
     @property
     def called(self) -> str:
-        """What the record calls the agent."""
+        """Name of the agent in the record."""
         return self.name or Path(self.agent).name
 
 
 def score(options: ScoreOptions) -> dict[str, Any]:
-    """Play, and write the record; or check one. Returns the record."""
+    """Play an agent and write its record, or verify one; returns the record."""
     if options.verify is not None:
         return verify(options.verify)
     assert options.out is not None
@@ -124,18 +123,18 @@ def score(options: ScoreOptions) -> dict[str, Any]:
 
 
 def _check_name(name: str) -> None:
-    """It stands in tables, on pages and in terminals."""
+    """Refuse a name that tables, pages and terminals cannot show."""
     if not 1 <= len(name) <= MOST_NAME or not name.isprintable():
         raise ValueError(f"name: expected 1..{MOST_NAME} printable characters, got {brief(name)}")
 
 
 def _text(record: dict[str, Any]) -> str:
-    """A record has one spelling."""
+    """The only valid text of a record."""
     return json.dumps(record) + "\n"
 
 
 def verify(path: Path) -> dict[str, Any]:
-    """The record of a file, whose every figure follows from its commitments; a ValueError says what does not."""
+    """Read a record and recompute its figures from its commitments; raises ``ValueError`` where they differ."""
     record = verified.record(path, verified.content(path.parent, path.name, MOST_RECORD), RECORD, _text)
     _check_name(record["name"])
     split = leaderboard_splits.read(record["split"])
@@ -158,7 +157,7 @@ def row(split: FrozenSplit, budget: int, commitments: Commitments) -> dict[str, 
 
 
 def replayed(split: FrozenSplit, budget: int, commitments: Commitments) -> DecisionRows:
-    """The decisions behind commitments, by the simulator."""
+    """Check commitments and replay them in the simulator; returns the decisions."""
     _check(split, budget, commitments)
     rows = transcripts.replayed(split.task, split.starts, budget, commitments)
     if len(short := np.flatnonzero(rows.executed < rows.depth)):
@@ -181,14 +180,14 @@ def _check(split: FrozenSplit, budget: int, commitments: Commitments) -> None:
 
 @dataclass(frozen=True)
 class ScoredAgent:
-    """The agent that is scored: what it is, the sha256 of what it is made of, and how it plays."""
+    """An agent to score: its kind, the sha256 of its files, and the function that plays it."""
 
     kind: str
     sha256: str
     play: Callable[[FrozenSplit, int], DecisionRows | Commitments]
 
     def commitments(self, split: FrozenSplit, budget: int) -> Commitments:
-        """What it does in every level."""
+        """Play all levels of a split; returns the commitments of each level."""
         played = self.play(split, budget)
         if isinstance(played, list):
             return played
@@ -202,7 +201,7 @@ class ScoredAgent:
 
 
 def read_agent(given: str, *, trusted: bool = False) -> ScoredAgent:
-    """The agent that a word of the command line stands for."""
+    """Parse the command line's ``agent``: a function, a file of commitments, a zero-shot run or a policy."""
     if python := re.fullmatch(r"(.+\.py)(?::(\w+))?", given):
         return _of_function(Path(python[1]), python[2] or "agent", trusted=trusted)
     if given.endswith(".jsonl"):
@@ -259,7 +258,7 @@ def _of_function(path: Path, name: str, *, trusted: bool) -> ScoredAgent:
 
 
 def _checked(said: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Depths and actions [N, 8..16], if they are some: 256 is no action, though it is 0 in eight bits."""
+    """Validate depths [N] and actions [N, 8..16] before the cast to uint8, which would turn 256 into action 0."""
     every = [np.asarray(each) for each in said] if isinstance(said, tuple | list) and len(said) == 2 else []
     width = every[1].shape[-1] if every and every[1].ndim == 2 else 0
     length = min(max(width, PLAN_LENGTH), MOST_ACTIONS)
@@ -277,7 +276,7 @@ def _checked(said: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.uint8
 
 
 def _of_file(path: Path, split: FrozenSplit, budget: int) -> Commitments:
-    """Lines {"budget": 15, "level": 0, "commitments": ["uldr", "u"]}, one for every level and budget."""
+    """Read lines {"budget": 15, "level": 0, "commitments": ["uldr", "u"]}, one for every level and budget."""
     found: dict[tuple[int, int], list[str]] = {}
     for line in verified.lines(path.parent, path.name):
         verified.expect(path, line, {"budget": int, "level": int, "commitments": [str]})

@@ -1,8 +1,8 @@
-"""Evaluations of several seeds of one family, taken together: one row per agent, whichever seed trained it.
+"""Evaluations of several seeds of one family, taken together: one row per agent over all training seeds.
 
-Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. Of several seeds
+Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. With several seeds,
 intervals are about the method: t over training seeds, or over instances (rooms, where the data keeps rooms apart) where
-that is wider. Of one seed they are about this very policy, over instances.
+that is wider. With one seed they are about that policy, over instances.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ ROWS = (
 
 
 def kind(agent: str, augmentations: int = 0) -> str:
-    """An agent's name without the folder and the seed of the run whose policy it asks, ``fixed-4@fixed-4``, and without
-    the augmentations that are the whole evaluation's."""
+    """An agent's name without the folder and the seed of its run, ``fixed-4@fixed-4``, and without ``augmentations``,
+    the number that all agents of the evaluation share."""
     name = AgentName.parse(agent)
     own = 0 if (name.augmentations, name.distance) == (augmentations, 0) else name.augmentations
     return str(replace(name, run=run_kind(name.run), augmentations=own))
 
 
 def read(folder: str | Path, number: int = 0) -> Results:
-    """An evaluation's episodes by kind of agent, as those of training seed ``number``, without runs of other seeds than
-    the evaluation's own."""
+    """Results of an evaluation by kind of agent, as those of training seed ``number``; agents of other seeds than the
+    evaluation's own are left out."""
     plan = _plan(folder)
     own, augmentations = seed_of(plan["run"]), _augmentations(plan)
     columns = episodes(Path(folder))
-    kinds: dict[str, str] = {}  # of agents of one kind the first counts
+    kinds: dict[str, str] = {}  # the first agent of a kind counts
     for agent in dict.fromkeys(columns["agent"].tolist()):
         if not own or seed_of(AgentName.parse(agent).run) in ("", own):
             kinds.setdefault(kind(agent, augmentations), agent)
@@ -85,7 +85,7 @@ def read(folder: str | Path, number: int = 0) -> Results:
 
 
 def episodes(folder: Path, **more: str) -> dict[str, NDArray[Any]]:
-    """Columns of an evaluation's episodes, and of ``more`` by their kinds."""
+    """Columns of an evaluation's episodes; ``more`` are further columns with their types."""
     path = folder / "episodes.parquet"
     columns = parquet.columns(path, _table(folder, path.name), EPISODES | more)
     parquet.within(path, "instance", columns["instance"], 0, MOST_INSTANCES - 1)
@@ -93,14 +93,14 @@ def episodes(folder: Path, **more: str) -> dict[str, NDArray[Any]]:
 
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
-    """One number per instance, where the data keeps rooms apart."""
+    """[instances] number of the room; None unless the data keeps rooms apart."""
     name = "instances.parquet"
     table = _table(folder, name)
     return parquet.columns(Path(folder) / name, table, ROOM)["room"] if "room" in table.column_names else None
 
 
 def _augmentations(plan: dict[str, Any]) -> int:
-    """As many as every agent that asks a policy has; 0 where they differ."""
+    """Number of augmentations shared by all agents that use a policy; 0 if they differ."""
     every = {name.augmentations for name in map(AgentName.parse, plan["agents"]) if name.asks_policy}
     return every.pop() if len(every) == 1 else 0
 
@@ -128,7 +128,7 @@ class Seeds:
         every = [read(folder, number) for number, folder in enumerate(folders)]
         self.plan, self.names = plans[0], [PurePath(folder).name for folder in folders]
         self.rows, self.priced = Results.joined(every), _prices(plans[0]) != Prices()
-        #: By kind of agent and budget, seed by seed: the best fixed depth and the oracle of the same plans.
+        #: Per seed, the best fixed depth and the oracle of the same plans, by kind of agent and budget.
         self.ends = [_ends(Path(folder), _augmentations(plan)) for folder, plan in zip(folders, plans, strict=True)]
         for folder, one in zip(folders, every, strict=True):
             if without := [budget for budget in self.plan["budgets"] if ("adaptive", budget) not in one.keys]:
@@ -137,7 +137,7 @@ class Seeds:
                 )
 
     def markdown(self) -> str:
-        """A block per budget, and what is missing in it."""
+        """Page in Markdown: a table per budget, and notes on missing columns."""
         count = len(self.names)
         title = "# One seed" if count == 1 else f"# {count} seeds together"
         split = split_words(self.plan.get("split", "test"), self.plan.get("fresh", 0))
@@ -146,7 +146,7 @@ class Seeds:
 
     @property
     def caption(self) -> str:
-        """What the intervals are about."""
+        """Sentence on what the intervals are about: the method, or this policy."""
         if len(self.names) == 1:
             return "Intervals are about this very policy, over instances: another training seed may differ by more."
         return (
@@ -156,7 +156,7 @@ class Seeds:
 
     @property
     def missing(self) -> list[str]:
-        """Which columns some evaluations keep from being there, in words."""
+        """Notes on missing columns, and on the evaluations that lack the agents for them."""
         without = [name for name, ends in zip(self.names, self.ends, strict=True) if not ends]
         named = f"There are no gain shares: {', '.join(without)} lacks {ORACLE} or fixed depths of the same plans."
         unpriced = "Nothing has a price, so that the value is the share solved."
@@ -167,7 +167,7 @@ class Seeds:
         return {budget: self._grid(budget) for budget in self.plan["budgets"]}
 
     def _grid(self, budget: str) -> Grid:
-        """A row per agent, over the seeds that have it; values and gain shares where some agent has them."""
+        """Table with a row per agent, over the seeds that have it; values and gain shares if some agent has them."""
         rows, played = self.rows, [agent for agent, own in self.rows.keys if own == budget]
         agents = [agent for row in ROWS for agent in played if re.fullmatch(row, agent)]
         gains = {agent: self._gain(agent, budget) for agent in agents}
@@ -205,7 +205,7 @@ class Seeds:
         return NO_ROOM if share is None else spread(share, 2)
 
     def _by_seed(self, agent: str, budget: str) -> str:
-        """What adaptive is ahead on each seed; of itself, what it solves at which actions."""
+        """Lead of adaptive over an agent on each seed; for adaptive itself, its solve rate and actions."""
         each = []
         for seed in self.rows.seeds(agent, budget):
             one, its = (self.rows.values(name, budget, "solved", [seed]).mean() for name in ("adaptive", agent))
@@ -215,7 +215,7 @@ class Seeds:
 
 
 def _ends(folder: Path, augmentations: int) -> dict[tuple[str, str], tuple[str, str]]:
-    """By kind of agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
+    """Kinds of the best fixed depth and of the oracle of the same plans, by kind of agent and budget."""
     rows = verified.rows(folder, "summary.json") if verified.exists(folder, "summary.json") else []
     ends = [
         (row["budget"], *(kind(row[name], augmentations) for name in ("agent", "gain_fixed", "gain_oracle")))

@@ -1,11 +1,11 @@
-"""An evaluation's folder: rows as Parquet, figures as JSON, every file whole or not there.
+"""An evaluation's folder: rows as Parquet, figures as JSON, every file written atomically.
 
 decisions/<agent>[-s<seed>].parquet   one row per decision, of the largest budget (or ``@K`` for agents that know it)
 episodes.parquet                      one row per agent, seed, budget and instance
 instances.parquet                     the start states, their lengths
-plan.json                             what was asked for: going on with another plan is refused
-thresholds.json                       of rules that have one: the one chosen, and what each would come to
-compute.json                          what one observation costs each policy in operations
+plan.json                             the options: resuming with other ones is refused
+thresholds.json                       of rules with a threshold: the chosen one, and the results of every candidate
+compute.json                          floating-point operations per observation of each policy
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked at every read
 """
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
-#: A folder with one of these is that of an evaluation.
+#: Files that identify the folder of an evaluation.
 MARKS = ("plan.json", "decisions", "episodes.parquet", "summary.json")
 
 
 class EvaluationStore:
-    """Opens or makes the folder, alone."""
+    """An evaluation's folder, created if missing and locked against other processes."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
@@ -57,8 +57,7 @@ class EvaluationStore:
         self._lock.__exit__()
 
     def begin(self, plan: dict[str, Any]) -> None:
-        """Write down what is asked for. Other agents may be asked for in the same folder; nothing else may change
-        once an agent has played."""
+        """Store the plan. A later call may name other agents; nothing else may change once decisions are stored."""
         now = json.loads(json.dumps(plan))
         decisions = self.folder / "decisions"
         if verified.exists(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
@@ -67,7 +66,7 @@ class EvaluationStore:
         self.write_json("plan.json", now)
 
     def same_policies(self, policies: dict[str, str]) -> None:
-        """Note what plays; a run whose best policy is not the one that played before would mix two in one figure."""
+        """Store the policies' digests; refuse a run whose best policy has changed, which would mix two in a figure."""
         name = "policies.json"
         before = verified.values(self.folder, name) if verified.exists(self.folder, name) else {}
         played = {run: before.get(run, policy) for run, policy in policies.items()}
@@ -75,7 +74,7 @@ class EvaluationStore:
         self.write_json("policies.json", {**before, **policies})
 
     def rows(self, name: str) -> DecisionRows | None:
-        """Decisions that an earlier call has kept; None where they are to be played."""
+        """Stored decisions; None if they have not been played."""
         stored = f"decisions/{name}.parquet"
         if not self._there(stored):
             return None
@@ -83,46 +82,46 @@ class EvaluationStore:
         return DecisionRows.of_table(self.folder / stored, table)
 
     def keep(self, name: str, rows: DecisionRows) -> None:
-        """Write decisions."""
+        """Store decisions."""
         self.write_table(f"decisions/{name}.parquet", rows.stored())
 
     def entries(self, name: str) -> dict[str, Any]:
-        """What a JSON file of the folder maps; nothing where there is no file yet."""
+        """Entries of a JSON file of the folder; empty if there is no file yet."""
         return verified.values(self.folder, name) if self._there(name) else {}
 
     def keep_entry(self, name: str, key: str, value: Any) -> None:
-        """Write one entry beside the others, in an order that does not depend on that of the agents."""
+        """Add an entry to a JSON file, sorted by key, so that the order of agents does not matter."""
         self.write_json(name, dict(sorted({**self.entries(name), key: value}.items())))
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
-        """Columns of equal length, as Parquet."""
+        """Write columns of equal length as Parquet."""
         buffer = io.BytesIO()
         pq.write_table(pa.table({k: pa.array(v) for k, v in columns.items()}), buffer, compression="zstd")
         self._put(name, buffer.getbuffer())
 
     def write_json(self, name: str, value: Any) -> None:
-        """Plain values; a number that is not finite is an error here, not for the reader."""
+        """Write plain values as JSON; raises on a number that is not finite, so that no reader has to."""
         self._put(name, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
     def write_page(self, name: str, text: str) -> None:
-        """UTF-8."""
+        """Write text as UTF-8."""
         self._put(name, text.encode())
 
     def remove(self, name: str) -> None:
-        """Take a file away, if it is there."""
+        """Remove a file, if it exists."""
         if self._digests.pop(name, ""):
             verified.write_digests(files.Files(), self.folder, self._digests)
         files.Files().remove(self.folder / name)
 
     def _there(self, name: str) -> bool:
-        """Is there a file by this name? One that an earlier call was killed before it noted is noted now."""
+        """True if the file exists; adds its digest if an earlier call was killed before it could."""
         there = os.path.lexists(self.folder / name)
         if there and name not in self._digests:
             self._note(name, files.sha256(verified.content(self.folder, name)))
         return there
 
     def _put(self, name: str, data: bytes | memoryview) -> None:
-        """Write a file; from before it changes until it has changed, its digest is not on the list."""
+        """Write a file; its digest is not on the list while it changes, so that a kill leaves no wrong one."""
         if self._digests.pop(name, ""):
             verified.write_digests(files.Files(), self.folder, self._digests)
         files.replace(files.Files(), self.folder / name, data)

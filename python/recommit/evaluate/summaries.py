@@ -33,8 +33,8 @@ def row(
     edges: str = metrics.EDGES[0],
     prices: Prices | None = None,
 ) -> dict[str, Any]:
-    """One agent under one budget: means over its seeds, the interval of the share of instances solved; at ``prices``
-    also of the value. By distance, the decisions of all seeds together."""
+    """Summary row of an agent under one budget: means over seeds, and intervals of the solve rate and, at ``prices``,
+    of the value. Figures by distance pool the decisions of all seeds."""
     rows = [metrics.within(one, k) for one in rows]
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
     solved = intervals.share(per_instance(played, "solved"), rooms)
@@ -49,7 +49,7 @@ def row(
 
 
 def pooled(rows: list[DecisionRows], played: list[EpisodeRows]) -> tuple[DecisionRows, EpisodeRows]:
-    """All seeds as one, which has every instance once for each of them."""
+    """Pool all seeds: each instance occurs once per seed, under a number of its own."""
     numbered = [replace(one, instance=one.instance + i * len(played[i])) for i, one in enumerate(rows)]
     return joined(numbered), joined(played)
 
@@ -75,8 +75,8 @@ def episode_columns(played: Mapping[tuple[str, str], list[EpisodeRows]]) -> dict
 
 
 def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
-    """Figure by figure, over seeds; of shares, over the union of their keys; of figures and shares that some lack,
-    over the rest."""
+    """Mean of each figure over seeds. Dicts of shares are averaged over the union of their keys; seeds whose figure is
+    None or whose dict is empty are left out."""
     result: dict[str, Any] = {}
     for key in each[0]:
         values = [one[key] for one in each if one[key] is not None]
@@ -116,7 +116,7 @@ def table(
 
 
 def compare(names: tuple[str, ...], budgets: Iterable[str], rows: Results, *, priced: bool) -> list[dict[str, Any]]:
-    """The first agent against each other one, on the same instances: differences with 95 % intervals and p."""
+    """Paired differences of the first agent from each other agent, with 95 % intervals and p."""
     columns = {"solve": "solved", "actions": "actions", **({"value": "returns"} if priced else {})}
     comparisons = []
     for budget, other in product(budgets, names[1:]):
@@ -139,12 +139,11 @@ def compare(names: tuple[str, ...], budgets: Iterable[str], rows: Results, *, pr
 def add_gain_shares(
     summary: list[dict[str, Any]], rows: Results, *, priced: bool = False, plans: Mapping[str, str] | None = None
 ) -> None:
-    """Give every row its gain share in instances solved, or in value, where the oracle of its plans and fixed depths
-    were played.
+    """Add the gain share in solved instances, or in value, to every row whose plans were also played by the oracle and
+    by fixed depths.
 
-    The best fixed depth is that of validation instances, of equals the shallower, of one depth that of the evaluation's
-    own run. ``gain`` is None where the oracle is no better. Runs make the same plans where ``plans`` has the same
-    digest for them.
+    The best fixed depth is chosen on validation instances; ties go to the shallower depth, then to the evaluation's own
+    run. ``gain`` is None where the oracle is no better. Runs share plans if their digests in ``plans`` are equal.
     """
     chosen_by = "validation_value" if priced else "validation_solve_rate"
     for alike in _by_plans(summary, plans or {}):
@@ -161,7 +160,7 @@ def add_gain_shares(
 
 
 def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """Rows of one budget whose agents play the same greedy plans."""
+    """Group the rows by budget and by the greedy plans that their agents play."""
     groups: dict[tuple[str, str, tuple[int, int]], list[dict[str, Any]]] = {}
     for row in summary:
         agent = AgentName.parse(row["agent"])
@@ -172,5 +171,5 @@ def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[l
 
 
 def per_instance(played: list[EpisodeRows], name: str) -> NDArray[np.float64]:
-    """Means over seeds."""
+    """[instances] mean of a column over seeds."""
     return np.mean([getattr(one, name).astype(np.float64) for one in played], axis=0)

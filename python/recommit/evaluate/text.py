@@ -1,4 +1,4 @@
-"""Figures as text that a person reads."""
+"""Tables of an evaluation as text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     "lost %": lambda row: percent(row["lost"]),
     "depth": lambda row: number(row["mean_depth"]),
 }
-#: Columns that stand only where some row has the figure: its field, and how a row fills it.
+#: Columns that appear only if some row has the field: the field, and the function that fills the cell.
 SOMETIMES: dict[str, tuple[str, Callable[[Row], str]]] = {
     "value, points (95 %)": ("value", lambda row: figure(row, "value", 1, 100.0)),
     "gain share (95 %)": ("gain", lambda row: figure(row, "gain", 2)),
@@ -53,7 +53,7 @@ def summary_text(summary: list[Row], folder: Path) -> str:
 
 
 def main_table(summary: list[Row]) -> str:
-    """One block per budget."""
+    """Main table of an evaluation, one block per budget."""
     blocks = []
     for budget in dict.fromkeys(row["budget"] for row in summary):
         rows = [row for row in summary if row["budget"] == budget]
@@ -66,7 +66,7 @@ def main_table(summary: list[Row]) -> str:
 
 
 def limits(rows: list[Row]) -> str:
-    """Which fixed depths the first agent cannot dominate, by arithmetic alone, and the Pareto front."""
+    """Fixed depths that the first agent cannot dominate, by arithmetic alone, and the Pareto front."""
     first = rows[0]
     never = undominated(first["decisions"], first["actions_per_episode"], tuple(range(1, 9)))
     spared = ", ".join(f"h={depth}" for depth in never) or "none"
@@ -97,7 +97,7 @@ def _less(one: Row, name: str, digits: int = 1, scale: float = 1.0) -> str:
 
 
 def dominance(one: Row) -> str:
-    """Does the first agent dominate another, and how many of the two intervals leave that open?"""
+    """Whether the first agent dominates the other one, and how many of the two intervals include 0."""
     if not one["dominates"]:
         return "no"
     solved, actions = (Interval.of(one[f"{name}_difference"]) for name in ("solve", "actions"))
@@ -106,7 +106,7 @@ def dominance(one: Row) -> str:
 
 
 def beside(reported: float | None, ours: float | None, digits: int = 1) -> list[str]:
-    """paper, ours, difference; a dash where there is none."""
+    """Cells: paper, ours, difference; a dash for a missing value."""
     return [number(reported, digits), number(ours, digits), number(less(ours, reported), digits, sign=True)]
 
 
@@ -116,17 +116,17 @@ def short(row: Row | None) -> str:
 
 
 def of(row: Row | None, *path: str) -> Any:
-    """A figure, None of a row that is not there."""
+    """Nested field of a row; None if the row or a level is None."""
     for key in path:
         row = None if row is None else row[key]
     return row
 
 
 def hundred(row: Row | None, field: str = "solve_rate") -> float | None:
-    """Per cent."""
+    """Field of a row in per cent; None if it is missing."""
     return None if row is None or row[field] is None else 100 * float(row[field])
 
 
 def less(one: float | None, other: float | None) -> float | None:
-    """The difference, None unless both are there."""
+    """Difference ``one - other``; None if either is None."""
     return None if one is None or other is None else one - other

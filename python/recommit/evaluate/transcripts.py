@@ -1,5 +1,5 @@
-"""Commitments that were written down, played again by the simulator: those of a record, and of a zero-shot run, so that
-its model stands beside the other agents on the same instances."""
+"""Replay of recorded commitments in the simulator: of a score record, and of a zero-shot run, so that its model can be
+compared with the other agents on the same instances."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
-    #: Per level the commitments of its episode, a letter of u d l r per action; none of an answer that was not read.
+    #: Per level the commitments of its episode, a letter of u d l r per action; "" for an answer that was not parsed.
     Commitments = list[list[str]]
 
 LETTERS = "udlr"
-#: What is read of a run's manifest, and of a line of its episodes and decisions.
+#: Fields read from a run's manifest, and from each line of its episodes and decisions.
 RUN: verified.Fields = {"model": str, "cell": int, "budget": int, "data": (dict, type(None))}
 EPISODE: verified.Fields = {"instance": str, "finished": bool}
 DECISIONS = "decisions.jsonl"
@@ -32,7 +32,7 @@ DECISION: verified.Fields = {"instance": str, "actions": [str], "state": list, *
 
 
 def replayed(task: Puzzle, starts: NDArray[np.uint8], budget: int, commitments: Commitments) -> DecisionRows:
-    """The decisions behind commitments."""
+    """Replay commitments from the start states; returns the decisions."""
     states, parts, over = starts.copy(), list[DecisionRows](), task.is_solved(starts)
     for turn in range(budget):
         who = np.array([i for i, level in enumerate(commitments) if len(level) > turn], np.intp)
@@ -50,7 +50,7 @@ def replayed(task: Puzzle, starts: NDArray[np.uint8], budget: int, commitments: 
 
 
 def refuse_more(level: int, turn: int) -> None:
-    """Say that an episode goes on beyond the goal."""
+    """Raise ``ValueError``: a level has commitments beyond the goal."""
     raise ValueError(f"commitments: expected none beyond the goal, got more of level {level}, turn {turn}")
 
 
@@ -63,19 +63,19 @@ def _spec(folder: Path) -> dict[str, Any]:
 
 
 def about(folder: Path) -> dict[str, Any]:
-    """Which model was asked, and the pixels of a cell in the pictures."""
+    """Model of a zero-shot run, and the pixels per cell of its pictures."""
     spec = _spec(folder)
     return {"model": spec["model"], "cell": spec["cell"]}
 
 
 def data(folder: Path) -> dict[str, Any]:
-    """The recipe of the data whose instances it played; empty where it made them itself."""
+    """Recipe of the data whose instances a zero-shot run played; empty if it generated its own."""
     return _spec(folder)["data"] or {}
 
 
 def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], budget: int) -> DecisionRows:
-    """A zero-shot run's decisions on these instances, all of which it must have played to the end, within a budget that
-    it had."""
+    """Decisions of a zero-shot run on these instances. The run must have finished all of them, with at least this
+    budget."""
     spec = _spec(folder)
     if spec["budget"] < budget:
         raise ValueError(f"budgets: expected at most the {spec['budget']} decisions of {folder}, got {budget}")
@@ -97,7 +97,7 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
 
 
 def _records(folder: Path, name: str, fields: verified.Fields) -> list[dict[str, Any]]:
-    """The lines of a file, each with these fields."""
+    """Read a JSON Lines file and check the fields of each line."""
     listed = verified.lines(folder, name)
     verified.expect(folder / name, listed, [fields])
     return listed

@@ -1,3 +1,1 @@
-"""Commitment graphs: what one policy would do in every state, where each prefix of it leads, and the value of a rule
-there.
-"""
+"""Commitment graphs: a policy's plan in every state, where each prefix of it leads, and exact values of depth rules."""

@@ -1,12 +1,12 @@
-"""A policy's commitment graph while it grows: distinct states, each planned in once.
+"""A policy's commitment graph while it grows: distinct states, each planned once.
 
 ``PolicyGraph.expand`` plans at nodes and adds the states where the prefixes of the plans lead. Every rank has the whole
 graph, in one order, and plans at its share. ``build`` expands in waves until nothing is new: first the starts, then
-where their plans lead. Which states pass through the policy together decides, on some devices, the last bits, so that a
-wave is divided into pieces of one size.
+where their plans lead. On some devices the batch of a state decides the last bits of its outputs, so that a wave is
+divided into pieces of one size.
 
-Plans are sampled by a counter that is named by the state: they depend on the policy, the state and the seed alone, so
-that two graphs of one policy agree where they meet.
+Samples use a counter that is keyed by the state: they depend on the policy, the state and the seed alone, so that two
+graphs of one policy agree on their common states.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 #: States per pass of the policy, and nodes of a graph at most, unless another number is given.
 PIECE, LIMIT = 128, 4_000_000
-#: Samples of an observation at most, in a stream of random numbers of their own each.
+#: Most samples of an observation; each has a random stream of its own.
 MOST_SAMPLES = 1024
 
 
@@ -61,7 +61,7 @@ def run_directly(work: Callable[[], Any]) -> Any:
 
 
 class PolicyGraph(CommitmentGraph):
-    """Plans of one policy; its arrays grow."""
+    """Growing commitment graph of one policy."""
 
     def __init__(
         self,
@@ -82,15 +82,15 @@ class PolicyGraph(CommitmentGraph):
         seed: int = 0,
     ) -> None:
         """Plan at ``piece`` states at a time, or as many as divide the work evenly; ``together``: see ``Engine``. New
-        states beyond ``limit`` nodes are left out. They are numbered plan by plan, or all landings of one depth first.
-        ``keep_inputs`` keeps what the depth head reads, on the rank that planned; ``keep_probs``, ``features`` and
-        ``samples`` (by ``seed``) are columns of the graph."""
+        states beyond ``limit`` nodes are left out. They are numbered plan by plan, or with ``depth_major`` depth by
+        depth. ``keep_inputs`` keeps the inputs of the depth head, on the rank that planned; ``keep_probs``,
+        ``features`` and ``samples`` (by ``seed``) are columns of the graph."""
         self.policy, self.depths, self.run_pass = policy, depths, run_pass
         self.team, self.together, self.piece, self.limit = team or Team(), together, piece, limit
         self.depth_major, self.keep_inputs, self.seed, self._puzzle = depth_major, keep_inputs, seed, task
         self.task, self.head_depths, self.budget, self.source = task.task, policy.config.depths, 0, {}
         self.starts = self.groups = np.zeros(0, np.int32)
-        #: Is the policy told how many decisions remain? Then a state is another node with another number of them.
+        #: True if the policy reads the decisions that remain; a state then has a node for each number of them.
         self.budget_conditioned = policy.config.budget_conditioned
         self._index: dict[bytes, int] = {}
         #: [N] decisions that remain, of a policy that reads them.
@@ -125,12 +125,12 @@ class PolicyGraph(CommitmentGraph):
 
     @property
     def puzzle(self) -> Puzzle:
-        """Whose states these are."""
+        """Puzzle of the states."""
         return self._puzzle
 
     @property
     def distance(self) -> NDArray[np.int32]:  # type: ignore[override]
-        """[N] of the nodes so far; asked for, since it may need a search."""
+        """[N] distances of the nodes so far; computed on access, since it may need a search."""
         if len(self._distance) < len(self):
             fresh = self.states[len(self._distance) :]
             self._distance = np.concatenate([self._distance, exact_distance(self._puzzle, fresh)])
@@ -189,7 +189,7 @@ class PolicyGraph(CommitmentGraph):
             used[rank] += len(piece)
 
     def _plan(self, piece: Nodes, others: Nodes) -> Arrays:
-        """The policy's outputs at a piece; of an empty one none, though the first of ``others`` passes."""
+        """The policy's outputs at a piece. An empty one still runs a pass, as ``together`` needs it on every rank."""
         nodes = piece if len(piece) else others[:1]
         if "features" in self._said or "samples" in self._said:
             with threads(self.policy):
@@ -207,7 +207,7 @@ class PolicyGraph(CommitmentGraph):
 
     @torch.no_grad()
     def _plan_with_features(self, states: States) -> Arrays:
-        """The same of a policy whose plans do not depend on the depth, with z and samples."""
+        """``_plan`` with z and samples, for a policy whose plans do not depend on the depth."""
         policy, task = self.policy, self._puzzle
         z, index = policy.encode(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
@@ -223,8 +223,8 @@ class PolicyGraph(CommitmentGraph):
         return dict(zip(names, to_host(*arrays), strict=True))
 
     def inputs(self) -> tuple[Nodes, NDArray[np.float32]]:
-        """The nodes that this rank planned at, ascending, and what the depth head read of them: it stays where it is,
-        since it is as wide as the backbone. Needs ``keep_inputs``."""
+        """The nodes that this rank planned, ascending, and the depth head's inputs there. They are not gathered, since
+        they are as wide as the backbone. Needs ``keep_inputs``."""
         empty = np.empty(0, np.int64), np.empty((0, self.policy.depth_head.inputs), np.float32)
         nodes, inputs = (np.concatenate(parts) for parts in zip(empty, *self._inputs, strict=True))
         order = np.argsort(nodes)
@@ -248,14 +248,14 @@ class PolicyGraph(CommitmentGraph):
         self.planned[chosen] = True
 
     def finished(self, starts: Nodes, groups: NDArray[np.integer] | None, source: dict[str, Any]) -> CommitmentGraph:
-        """The graph as it is now, with these starts."""
+        """The present graph as a ``CommitmentGraph``, with these starts."""
         groups = np.arange(len(starts)) if groups is None else groups
         own = {"starts": starts.astype(np.int32), "groups": groups.astype(np.int32), "source": source}
         return CommitmentGraph(**{**self.arrays(), **own})
 
 
 def exact_distance(puzzle: Puzzle, states: States) -> NDArray[np.int32]:
-    """[N] of each state; one that the solver gives up on is refused, since it need not be lost."""
+    """[N] exact distances; raises if the solver gives up on a state, since this need not be unsolvable."""
     distance = puzzle.distance(states)
     if unknown := int((distance == UNKNOWN).sum()):
         raise ValueError(
@@ -267,8 +267,8 @@ def exact_distance(puzzle: Puzzle, states: States) -> NDArray[np.int32]:
 
 
 def _noise(states: States, sample: int, seed: int, length: int) -> NDArray[np.float32]:
-    """[states, length, 4] uniform numbers of one sample of each state, named by the first 64 bits of its sha256, the
-    last ten of them left to the number of the sample."""
+    """[states, length, 4] uniform numbers of one sample of each state. The stream is keyed by the first 64 bits of the
+    state's sha256, of which the last ten hold the number of the sample."""
     named = [int.from_bytes(sha256(state.tobytes()).digest()[:8], "big") & ~(MOST_SAMPLES - 1) for state in states]
     stream = rng.streams(seed, rng.Purpose.GRAPH_SAMPLES, np.array(named, np.uint64) ^ np.uint64(sample))
     return rng.uniforms(stream, 4 * length).reshape(-1, length, 4)
@@ -291,13 +291,13 @@ def build(
 ) -> CommitmentGraph:
     """The graph of a policy from these starts: every state that any choice of depths can reach.
 
-    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also`` are states
-    to plan at besides, where no episode begins. With a ``budget``, plans are only made where they can matter to
-    its episodes: in states that fewer commitments lead to, and from which the goal is near enough for the observations
-    left then. Where a wave would make more than ``limit`` nodes, the states beyond it are left out, planning ends, and
-    the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how
-    far they agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the
-    streams of ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
+    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also`` are further
+    states to plan at, where no episode begins. With a ``budget``, plans are only made where they can matter to its
+    episodes: in states that fewer commitments lead to, and from which the goal is near enough for the observations left
+    then. Where a wave would make more than ``limit`` nodes, the states beyond it are left out, planning ends, and the
+    graph is not ``closed``. ``features`` keeps z, the mean over augmented copies. ``samples`` plans are sampled from
+    the policy at every observation, besides the greedy one, by the streams of ``seed``. ``progress`` is called with the
+    nodes that were done and all nodes so far.
     """
     for what, has in (
         ("decoder.depth_conditioning", policy.config.decoder.depth_conditioning != "none"),
@@ -336,7 +336,7 @@ def build(
 
 
 def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
-    """``recommit graph build``: the graph of a run's best policy, from instances of its data, written; its manifest."""
+    """``recommit graph build``: build and write the graph of a run's best policy; returns its manifest."""
     refuse_foreign(options.out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
     spec = recipe_of(str(options.run), options.task)
     if size := options.size or (_levels(options, spec.task).shapes[0] if options.levels else ()):
@@ -379,7 +379,7 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
 
 
 def _levels(options: GraphBuildOptions, task: str) -> Levels:
-    """The first levels of the file."""
+    """The first ``starts`` levels of the file, checked for puzzle and size."""
     assert options.levels is not None
     levels = read_levels(options.levels)[: options.starts]
     if levels.task != task or len(set(levels.shapes)) != 1:

@@ -1,4 +1,4 @@
-"""What is missing to optimal play, split into what the plans lose and what the depths lose.
+"""The gap to optimal play, decomposed into the loss of the plans and the loss of the depths.
 
 V* has optimal plans at the best depths, V^p the policy's plans at the best depths, V^r the policy's plans at a rule's
 depths. The fourth value is crossed: optimal plans, cut where the rule cuts the policy's own plan of the same state.
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
-    """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out
-    of the graph makes it one that is not closed. States out of reach keep the plans that they have."""
+    """Replace the plans by the solver's, the first of equally short ones. The result is not ``closed`` if such a plan
+    leads out of the graph. Unsolvable states keep their plans."""
     numbers, rows = graph.numbers(), np.flatnonzero(graph.planned & (graph.distance > 0))
     plans, executed, landing = graph.plans.copy(), graph.executed.copy(), graph.landing.copy()
     plans[rows], executed[rows] = 0, np.minimum(graph.distance[rows, None], graph.depths)
@@ -47,22 +47,22 @@ def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
 
 @dataclass(frozen=True)
 class RuleParts(SettingRow):
-    """The parts of a rule under a setting, in points of value 0..1; (mean, low, high)."""
+    """Decomposed gap of a rule under a setting, in value (0..1); intervals are (mean, low, high)."""
 
     best: float  #: V*: optimal plans, the best depths
     oracle: float  #: V^p: these plans, the best depths
     crossed: float  #: optimal plans, the rule's own depths
     value: float  #: V^r: these plans, the rule's depths
-    #: What plans lose and then depths; and what depths lose and then plans.
+    #: Losses in the order (plans, depths), and in the order (depths, plans).
     plans_first: tuple[float, float]
     depths_first: tuple[float, float]
-    #: The means of both orders.
+    #: Loss of plans and loss of depths, each the mean of both orders.
     plans_lose: Ends
     depths_lose: Ends
 
 
 def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule]) -> list[RuleParts]:
-    """The parts of every row with a threshold of its own."""
+    """Decompose the gap of every row, except those with a threshold ``shared`` by all settings."""
     graph, by_name, result = scorer.graph, {entry.name: entry for entry in entries}, []
     budget = f"one for {graph.budget} observations; build it without --budget"
     refuse((graph.budget, "graph", "one of every state", budget))
@@ -86,7 +86,7 @@ def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence
 
 
 def _on_ways(graph: CommitmentGraph, starts: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """[N] which nodes are on the solver's ways from these starts?"""
+    """[N] True for nodes on the solver's ways from these starts."""
     numbers, result = graph.numbers(), np.zeros(len(graph), np.bool_)
     try:
         result[[numbers[state.tobytes()] for state in ways(graph.puzzle, graph.states[starts])]] = True

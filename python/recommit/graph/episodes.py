@@ -1,6 +1,6 @@
 """Episodes on a commitment graph, and choosers of their depths.
 
-``turns`` is the loop of all episodes. ``episodes`` plans where an episode comes by (if the graph still grows), asks a
+``turns`` is the loop of all episodes. ``episodes`` plans the visited nodes (if the graph still grows), calls a
 ``Chooser`` for columns of depths, and follows the edges. The functions at the end are choosers; rules that read plans
 are in ``recommit.graph.rule_episodes``, the oracle depth is in ``recommit.graph.oracle``.
 """
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from recommit.graph.build import PolicyGraph
     from recommit.graph.graph import CommitmentGraph, Floats, Nodes
 
-    #: Chooses the depths: takes the turn, the episodes under way and the planned nodes where they are, and gives
-    #: the column of each one's depth. It may remember what its episodes have seen; a turn of 0 begins new ones.
+    #: Chooses the depths: takes the turn, the running episodes and their nodes, which are planned, and returns the
+    #: column of each episode's depth. It may keep a state per episode; turn 0 begins new episodes.
     Chooser: TypeAlias = Callable[[int, Nodes, Nodes], Nodes]
 
 
 def turns(
     over: NDArray[np.bool_], budget: Nodes | int, most: Callable[[int], int] = int
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The one loop of episodes, in lock step: turn by turn, which are under way, neither ``over`` nor at the end of
-    their ``budget``. The caller observes, chooses and executes, and marks those that are over. ``most``: of the counts
-    of all ranks, which take part until the last episode of all has ended."""
+    """The loop of all episodes, in lock step: yields each turn with the running episodes, neither ``over`` nor out of
+    ``budget``. The caller observes, chooses, executes and updates ``over``. ``most`` takes the maximum of a count over
+    all ranks, which take part until the last episode has ended."""
     for turn in count():
         who = np.flatnonzero(~over & (np.asarray(budget) > turn))
         if not most(len(who)):
@@ -44,10 +44,10 @@ def turns(
 def episodes(
     graph: CommitmentGraph, starts: NDArray[np.integer], budget: int | Nodes, choose: Chooser
 ) -> Iterator[tuple[int, Nodes, Nodes, Nodes]]:
-    """One episode from every start node, at most ``budget`` decisions each; [starts] where they differ.
+    """One episode from every start node, of at most ``budget`` decisions, an int or [starts].
 
-    Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
-    An episode ends at a goal, or where the graph has no plan, or none that is for so few observations.
+    Yields the turn, the running episodes, their nodes, and the columns of the depths that they take. An episode ends at
+    a goal, at a node without a plan, or at one that is ``hopeless`` with the observations left.
     """
     here, budgets = np.array(starts, np.int64), np.broadcast_to(budget, len(starts))
     over = graph.goal[here]
@@ -66,7 +66,7 @@ def episodes(
 
 @dataclass(frozen=True)
 class Episodes:
-    """How episodes ended, by start."""
+    """Outcomes of episodes, by start."""
 
     solved: NDArray[np.bool_]
     actions: Nodes
@@ -95,7 +95,7 @@ class Episodes:
 
 
 def play(graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choose: Chooser) -> Episodes:
-    """Play one episode from every start node; how each ended."""
+    """Play one episode from every start node; returns their outcomes."""
     solved = graph.goal[starts].copy()
     actions, decisions = np.zeros(len(solved), np.int64), np.zeros(len(solved), np.int64)
     used = np.zeros(len(graph.depths), np.int64)
@@ -111,7 +111,7 @@ def play(graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choos
 def pay_for_the_rest(
     graph: CommitmentGraph, budget: int, solved: NDArray[np.bool_], actions: NDArray[Any], decisions: NDArray[Any]
 ) -> None:
-    """Charge unsolved episodes for their rest: every observation that is left, each with the least depth."""
+    """Charge unsolved episodes, in place, for every observation that is left, each with the least depth."""
     left = np.where(solved, 0, budget - decisions).astype(actions.dtype)
     actions += left * graph.depths[0]
     decisions += left
@@ -120,8 +120,8 @@ def pay_for_the_rest(
 def scores(
     graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choices: Sequence[Chooser], limit: float = np.inf
 ) -> list[tuple[int, int, int]]:
-    """Count for each choice the episodes solved, and with a minus the actions and observations of all; (-1, 0, 0) if
-    the actions are more than ``limit``. All choices go on side by side, so that states are planned in large batches."""
+    """Episodes solved, negated actions and negated observations of each chooser; (-1, 0, 0) if its actions exceed
+    ``limit``. All choosers play side by side, so that states are planned in large batches."""
     many = len(starts)
     here = np.tile(starts, len(choices)).astype(np.int64)
     solved, actions, observations = graph.goal[here], *np.zeros((2, len(choices)), np.int64)
@@ -144,27 +144,27 @@ def scores(
 
 
 def by_state(columns: Nodes, budget: int = 0) -> Chooser:
-    """A rule that depends on the state alone, by its columns [N]; or on the observations left too, [budget, N] with row
-    k - 1 for k."""
+    """Chooser by the state alone, from columns [N]; or also by the observations left, from [budget, N] with row k - 1
+    for k."""
     if columns.ndim == 1:
         return lambda _turn, _episodes, nodes: columns[nodes]
     return lambda turn, _episodes, nodes: columns[budget - turn - 1, nodes]
 
 
 def always(graph: CommitmentGraph, depth: int) -> Chooser:
-    """One fixed depth."""
+    """Chooser of one fixed depth."""
     column = graph.column(depth)
     return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
 
 
 def head(graph: PolicyGraph) -> Chooser:
-    """The depth head's likeliest depth, ties to the smaller."""
+    """Chooser of the depth head's likeliest depth; ties go to the smaller depth."""
     columns = _head_columns(graph)
     return lambda _turn, _episodes, nodes: columns[graph.logits[nodes].argmax(axis=1)]
 
 
 def sampled(graph: PolicyGraph, probs: NDArray[np.floating] | None, seed: int) -> Chooser:
-    """The policy's depths, sampled by ``probs`` -- the same in every state -- or by the depth head if that is None."""
+    """Chooser that samples the head's depths by ``probs``, the same in every state; None: by the depth head."""
     columns = _head_columns(graph)
 
     def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
@@ -186,12 +186,12 @@ def _head_columns(graph: CommitmentGraph) -> Nodes:
 
 
 def softmax(logits: NDArray[np.floating]) -> Floats:
-    """Over the last axis."""
+    """Softmax over the last axis, in float64."""
     weights = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def log_softmax(logits: NDArray[np.floating]) -> Floats:
-    """Over the last axis; finite where a probability is too small for a number."""
+    """Log-softmax over the last axis; finite even where a probability underflows."""
     below = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
     return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))

@@ -3,7 +3,7 @@
 nodes.parquet    a row per node: state, distance, planned, plan, executed, landing, probs, logits, and features and
                  samples where they were kept
 starts.parquet   a row per start: node, group
-manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
+manifest.json    format, task, shape, depths, counts, source, sha256 of the content of all columns
 DIGESTS          sha256 of the three files, checked on reading one
 
 The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 FORMAT = "recommit commitment graph 1"
 #: Graphs that come with the package.
 EXAMPLES = Path(__file__).parent / "examples"
-#: Arrays of a graph by node: their numbers in the file, and how many of them are in a row; ``ANY_WIDTH`` is one that a
-#: graph may have or not. Distances are kept as they are used; columns are named like the arrays.
+#: Arrays of a graph by node, named like its fields: their dtype in the file, and the values per row; 0 where the
+#: manifest decides it, ``ANY_WIDTH`` for an array that a graph may lack.
 ANY_WIDTH = -1
 Columns: TypeAlias = "dict[str, tuple[type[np.generic], int]]"
 COLUMNS: Columns = {
@@ -70,9 +70,7 @@ FIELDS = {
 
 
 def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
-    """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it
-    is.
-    """
+    """Write a graph into a folder of its own, in the place of any graph there; returns its manifest."""
     place = Path(folder).absolute()
     work = files.Files()
     files.make_folders(work, place)
@@ -110,7 +108,7 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
 
 
 def content(graph: CommitmentGraph) -> str:
-    """sha256 of everything but where it is from."""
+    """sha256 of the task, the head's depths and all arrays; not of ``source`` or ``budget``."""
     digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.head_depths)]).encode())
     for name, (kind, _) in (COLUMNS | START_COLUMNS).items():
         if (column := getattr(graph, name)) is not None:
@@ -121,8 +119,8 @@ def content(graph: CommitmentGraph) -> str:
 
 
 def read(folder: str | Path) -> CommitmentGraph:
-    """A graph from its folder, or an example by its name, ``sliding-2x3``; checked: files against their digests,
-    numbers against the manifest, edges against each other."""
+    """Read a graph from its folder, or an example by its name, ``sliding-2x3``. Checks the files against their digests,
+    the arrays against the manifest, and the edges."""
     place = Path(folder)
     if not place.exists() and (EXAMPLES / place).is_dir() and len(place.parts) == 1:
         place = EXAMPLES / place
@@ -143,7 +141,7 @@ def read(folder: str | Path) -> CommitmentGraph:
 
 
 def _arrays(folder: Path, name: str, rows: int, kinds: Columns, widths: dict[str, int]) -> dict[str, NDArray[Any]]:
-    """The columns of a file by name, refused if they are others."""
+    """Read the columns of a file by name; raises on columns that do not belong to a graph."""
     path = folder / name
     table = parsed(path, verified.content(folder, name))
     if table.num_rows != rows:
@@ -168,7 +166,7 @@ def _parquet(graph: CommitmentGraph, kinds: Columns) -> memoryview:
 
 
 def _graph(manifest: dict[str, Any], place: Path) -> CommitmentGraph:
-    kind = registry.puzzle(manifest["task"])  # refuses what is none
+    kind = registry.puzzle(manifest["task"])  # raises if there is none
     if len(manifest["shape"]) != 2:
         raise ValueError(f"shape: expected rows and columns of a puzzle, got {manifest['shape']}")
     widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
@@ -177,7 +175,7 @@ def _graph(manifest: dict[str, Any], place: Path) -> CommitmentGraph:
         raise ValueError(f"nodes: expected states, plans, probs and logits, got none of {min(missing)}")
     shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
     arrays |= {name: array.reshape(len(array), *shapes[name]) for name, array in arrays.items() if name in shapes}
-    goal = kind.of_states(tuple(manifest["shape"])).is_solved(arrays["states"])  # refuses what is no state
+    goal = kind.of_states(tuple(manifest["shape"])).is_solved(arrays["states"])  # raises on invalid states
     if (goal != (arrays["distance"] == 0)).any():
         raise ValueError("distance: expected 0 at goals and nowhere else, got others")
     return CommitmentGraph(

@@ -52,29 +52,29 @@ class CommitmentGraph:
     goal: NDArray[np.bool_]  #: [N] solved states
     planned: NDArray[np.bool_]  #: [N] states with a plan
     distance: NDArray[np.integer]  #: [N] actions to the goal, below zero where it is out of reach
-    #: The puzzle, and its states [N, rows, columns]. Of what is not known, arrays are empty.
+    #: The puzzle, and its states [N, rows, columns]. Arrays that are not known are empty.
     task: str = ""
     states: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    #: Greedy actions: [N, 8], or [N, depths, 8] of a policy that makes another plan for another depth. Eight stands for
-    #: the length of plans here.
+    #: Greedy actions: [N, 8], or [N, depths, 8] of a policy whose plans depend on the depth. Eight stands for the
+    #: length of plans here.
     plans: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    #: [N, 8, 4], or [N, depths, 8, 4]: of every action at every place of the plan.
+    #: [N, 8, 4], or [N, depths, 8, 4]: probability of every action at every place of the plan.
     probs: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     #: The depths that the policy's own head chooses from, ascending, and its logits [N, head_depths].
     head_depths: tuple[int, ...] = ()
     logits: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
-    #: [N, width]: what an observation gave besides, z, from which another head can be trained.
+    #: [N, width]: z of the observation, from which another head can be trained.
     features: NDArray[np.float32] | None = None
     #: [N, S, 8]: other plans of the same observation, sampled from the policy.
     samples: NDArray[np.uint8] | None = None
-    #: [M] nodes where episodes begin, and their groups: starts of one room have one number, since intervals draw whole
-    #: rooms again.
+    #: [M] nodes where episodes begin, and their groups: starts of one room have one number, since rooms are the
+    #: independent units of intervals.
     starts: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
     groups: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
     #: Most observations of the episodes that plans are for; only states from which the goal can still be reached with
     #: those left have one (see ``hopeless``). 0: every state has one, for any number of observations.
     budget: int = 0
-    #: Where it is from: any plain values.
+    #: Provenance: any plain values.
     source: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -123,12 +123,12 @@ class CommitmentGraph:
 
     @property
     def puzzle(self) -> Puzzle:
-        """Whose states these are."""
+        """Puzzle of the states."""
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
 
     @property
     def usual_budgets(self) -> tuple[int, ...]:
-        """Observations per episode, as is usual for states of this size: most first."""
+        """The puzzle's usual budgets of observations for states of this size, largest first."""
         return tuple(sorted(self.puzzle.budgets(self.states.shape[1:]).values(), reverse=True))
 
     @property
@@ -151,7 +151,7 @@ class CommitmentGraph:
         return True
 
     def nodes(self, states: States) -> Nodes:
-        """The node of each state; all have to be there."""
+        """The node of each state; raises ``ValueError`` if the graph lacks one."""
         found = [self._numbers.get(state.tobytes(), NOWHERE) for state in states]
         if missing := found.count(NOWHERE):
             raise ValueError(
@@ -179,7 +179,7 @@ class CommitmentGraph:
         return self.depths.index(depth)
 
     def only(self, depths: tuple[int, ...]) -> CommitmentGraph:
-        """With these depths alone to choose from."""
+        """The graph restricted to these depths."""
         columns = [self.column(depth) for depth in sorted(set(depths))]
         chosen = {"landing": self.landing[:, columns], "executed": self.executed[:, columns]}
         by_depth = {"plans": 3, "probs": 4}
@@ -197,7 +197,7 @@ class CommitmentGraph:
         return {state.tobytes(): i for i, state in enumerate(self.states)}
 
     def expand(self, nodes: Nodes) -> None:
-        """Plan at these nodes: a graph that does not grow has all the plans that it will have."""
+        """Plan at these nodes: does nothing here, since only a ``PolicyGraph`` grows."""
 
     def plans_of(self, nodes: Nodes, columns: Nodes) -> NDArray[np.uint8]:
         """[nodes, 8] the plan of each node for the depth of this column."""
@@ -206,8 +206,8 @@ class CommitmentGraph:
     def part(
         self, nodes: NDArray[np.bool_], starts: NDArray[np.integer], groups: NDArray[np.integer] | None = None
     ) -> CommitmentGraph:
-        """Some of the nodes, in order; edges that leave them lead ``NOWHERE``. ``starts`` are among them, each a group
-        of its own if there are no ``groups``."""
+        """Subgraph of ``nodes``, in order; edges that leave it lead ``NOWHERE``. ``starts`` are nodes of it, each a
+        group of its own without ``groups``."""
         number = np.full(len(self) + 1, NOWHERE, np.int32)  # the last one is that of NOWHERE
         number[:-1][nodes] = np.arange(nodes.sum(), dtype=np.int32)
         arrays = {k: v for k, v in self.arrays().items() if isinstance(v, np.ndarray) and v.shape != (0,)}
@@ -225,7 +225,7 @@ def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def solver_steps(puzzle: Puzzle, states: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.intp], States, States]]:
-    """Step by step along the solver's plans: which of the states still move, by which actions, and to where."""
+    """Step along the solver's plans: yields the indices of states that still move, their actions and next states."""
     solutions, here = puzzle.solve(states), states.copy()
     lengths, first = np.diff(solutions.offsets), solutions.offsets[:-1]
     for place in range(int(lengths.max(initial=0))):

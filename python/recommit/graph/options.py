@@ -1,4 +1,4 @@
-"""What ``recommit graph`` is asked for. Light to import: the command line makes its flags of it."""
+"""Options of ``recommit graph``. Light to import: the command line makes its flags of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from recommit.graph.graph import CommitmentGraph
     from recommit.prices import Setting
 
-#: Observations of an episode at most.
+#: Most observations of an episode.
 MOST_BUDGET = 512
 RULES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", "head+memory", "sampled", "random", *ON_PUZZLES)
 
 
 @dataclass(frozen=True)
 class GraphBuildOptions:
-    """Whose plans a graph has, and from where.
+    """Build the commitment graph of a policy from some start states.
 
     Args:
         run: A training run, the folder of a policy inside one, or the name of one that comes with the package (recommit
@@ -33,12 +33,12 @@ class GraphBuildOptions:
         ways: Also observe the states on the solver's ways from the starts: what recommit graph score --split needs.
         split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
-        budget: Plan only where it can matter to episodes of so many observations at most, for which alone the graph can
-            then be scored; 0 for every state that the plans lead to. Sokoban with several boxes needs one.
-        limit: Nodes at most; a graph that needs more is cut and cannot be scored.
+        budget: Plan only the states that matter to episodes of at most this many observations; the graph can then be
+            scored for these alone. 0 for every state that the plans lead to. Sokoban with several boxes needs one.
+        limit: Most nodes; a graph that needs more is cut and cannot be scored.
         features: Keep what the depth head reads of an observation, so that other heads can be trained: recommit train
             head.
-        samples: Other plans sampled from the policy at every observation: what the rule agreement reads.
+        samples: Number of plans sampled from the policy at every observation, which the rule agreement reads.
         device: cpu, cuda, or auto.
         threads: Threads of torch; 0: one for a small network on a CPU, as many as torch likes for others.
     """
@@ -74,7 +74,7 @@ class GraphBuildOptions:
 
 @dataclass(frozen=True)
 class GraphScoreOptions:
-    """Which rules are scored on which graph, and under which budgets and prices.
+    """Score rules on a commitment graph, under several budgets and prices.
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
@@ -92,7 +92,7 @@ class GraphScoreOptions:
             there is no table over all prices of an observation.
         price_observation: What an observation costs. Every budget is scored without prices first, then at each of
             these.
-        split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
+        split: Also decompose the gap to optimal play into the loss of the plans and the loss of the depths, in both
             orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
     """
 

@@ -1,9 +1,9 @@
-"""The oracle depth: the best that any choice of depths could do with the plans of one policy, and two greedy rules.
+"""The oracle depth: the optimal choice of depths for the plans of one policy; and two greedy rules.
 
-It knows every state and every decision left, and reaches the highest value that any choice of depths can: solved, less
-what actions and observations cost at the prices that it is asked for. Ties are broken in this order: solved, the fewest
-actions, the fewest decisions, the first of the depths. Without prices the value is solved alone, so that it solves as
-many instances as can be, and the rest is ties. The greedy rules look one commitment ahead and are no upper bound.
+It knows every state and the decisions left, and reaches the highest value that any choice of depths can: solved, less
+the prices of actions and observations. Ties are broken in this order: solved, the fewest actions, the fewest decisions,
+the least depth. Without prices the value is solved alone, so that it solves as many instances as possible, and the rest
+is ties. The greedy rules look one commitment ahead and are no upper bound.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8
 FAILED = 1 << 32
-#: More than any way costs.
+#: More than the cost of any episode.
 NEVER = 1 << 62
-#: States that are planned in for the oracle, at most.
+#: Most states that are planned for the oracle.
 CAP = 1 << 18
-#: By how many wasted actions the search for a solution is widened at a time.
+#: Wasted actions by which the search for a solution is widened at a time.
 WIDER = 4
 
 
 @dataclass(frozen=True)
 class OracleDepths:
-    """The best way on, for every node and number of decisions left."""
+    """Optimal depths for every node and number of decisions left."""
 
     value: NDArray[np.float64]  #: [K + 1, nodes]
     cost: Nodes  #: [K + 1, nodes]
     column: NDArray[np.int8]  #: [K + 1, nodes]
-    #: The least depth's column: what is taken in states that were not planned in, from which nothing is solved.
+    #: Column of the least depth, which is taken in states without a plan, from which nothing is solved.
     shallow: int
     #: States that were left out because the graph had grown to its cap; with any, this is a lower bound.
     missing: int = 0
 
     def choose(self, budget: int) -> Chooser:
-        """For episodes with this budget."""
+        """Chooser for episodes with this budget."""
 
         def choose(turn: int, _episodes: Nodes, nodes: Nodes) -> Nodes:
             result = np.full(len(nodes), self.shallow, np.int64)
@@ -68,7 +68,7 @@ def oracle(
     *,
     cap: int = CAP,
 ) -> OracleDepths:
-    """Over ``depths``, at ``prices`` or without; exact, unless ``cap`` states do not suffice."""
+    """Compute the optimal ``depths``, planning the states it needs; exact, unless ``cap`` states do not suffice."""
     prices = prices or Prices()
     missing = search(graph, starts, budget, depths, cap, prices)
     return best_depths(graph, budget, depths, prices, missing)
@@ -77,7 +77,7 @@ def oracle(
 def best_depths(
     graph: CommitmentGraph, budget: int, depths: tuple[int, ...], prices: Prices | None = None, missing: int = 0
 ) -> OracleDepths:
-    """Over the states that are planned in: of the depths that reach the optimal value, the one with the lowest cost."""
+    """Back up over the planned states: of the depths that reach the optimal value, the one with the lowest cost."""
     columns = np.array([graph.column(depth) for depth in sorted(depths)])
     best = OptimalValues.of(graph.only(depths), budget, prices)
     rows, hopeless = graph.rows, ~graph.planned & ~graph.goal
@@ -97,15 +97,15 @@ def best_depths(
 
 
 def search(graph: PolicyGraph, roots: Nodes, budget: int, depths: tuple[int, ...], cap: int, prices: Prices) -> int:
-    """Plan in every state that a best choice of depths may come by; how many were left out by ``cap``.
+    """Plan every state that an optimal choice of depths may visit; returns how many were left out by ``cap``.
 
     A commitment of n actions that lowers the distance by less than n wastes the difference. States are planned in the
-    order of what had been wasted when they were reached. A start is done with when no solution that wastes more than
-    has been seen can be better than what it has. One that has none is followed to where all is lost.
+    order of the actions wasted on the way to them. A start is done when no solution with more waste than was searched
+    can be better than its best one. A start without a solution is searched until no state within reach is left.
     """
     columns = np.array([graph.column(depth) for depth in depths])
     level, open_roots = 0, np.unique(roots)
-    before = int(graph.planned.sum())  # of other agents on the same graph
+    before = int(graph.planned.sum())  # for other agents on the same graph
     while len(open_roots):
         wasted = _wasted(graph, open_roots, budget, columns)
         front = np.flatnonzero(wasted <= level)
@@ -125,7 +125,7 @@ def search(graph: PolicyGraph, roots: Nodes, budget: int, depths: tuple[int, ...
 def _done(
     graph: PolicyGraph, roots: Nodes, budget: int, depths: tuple[int, ...], level: int, prices: Prices
 ) -> NDArray[np.bool_]:
-    """True for starts with a way that no solution with more than ``level`` wasted actions can better.
+    """True for starts whose value no solution with more than ``level`` wasted actions can improve.
 
     Such a solution has more actions than that, and as many observations as its deepest commitments would need.
     """
@@ -139,9 +139,9 @@ def _done(
 
 
 def _wasted(graph: PolicyGraph, roots: Nodes, budget: int, columns: Nodes) -> Nodes:
-    """The fewest wasted actions with which each state that has no plan is reached, ``FAILED`` where it is not.
+    """The fewest wasted actions on the way to each state without a plan; ``FAILED`` if it is not reached.
 
-    A state does not count where it is lost, or further away than all the decisions left could take it.
+    States do not count if they are unsolvable, or too far from the goal for the decisions left.
     """
     distance, planned = graph.distance.astype(np.int64), graph.rows
     landing = graph.landing[planned][:, columns]

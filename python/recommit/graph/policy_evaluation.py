@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GraphValues:
-    """A policy on a graph that may still grow; rows are observations left 0..K. Nodes without a plan have a value, and
-    neither visits nor advantages."""
+    """Values, visits and advantages of a depth policy on a graph that may still grow; rows are observations left 0..K.
+    Nodes without a plan have values only."""
 
     value: Floats  #: [K + 1, nodes]
     q_values: Floats  #: [K + 1, nodes with a plan in order, depths]
@@ -39,17 +39,17 @@ class GraphValues:
     by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
     distance: NDArray[np.integer]
     begin: Floats  #: [K + 1]: the share of the episodes that begin with 0..K observations left
-    #: Expected visits that fell on nodes with a plan or beyond hope, as a share: all of it, and values are exact.
+    #: Share of the expected visits at nodes with a plan or without hope; values are exact if it is 1.
     exact_fraction: float
 
     def buckets(self, distance: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The columns of ``by_distance`` of states at these distances, which may be longer than any in the graph."""
+        """Columns of ``by_distance`` for these distances, which may be longer than any in the graph."""
         lost = self.by_distance.shape[1] - 1
         return np.where(distance < 0, lost, np.minimum(distance, lost - 1)).astype(np.int64)
 
     def returns(self, nodes: Nodes, landing: Nodes, bucket: Nodes, solved: NDArray[np.bool_]) -> Floats:
-        """[nodes, ...] what follows commitments from ``nodes`` that end at ``landing`` (-1 in a state that is no node,
-        which has the value of its ``bucket``), averaged over the observations left with the visits of each."""
+        """[nodes, ...] value after commitments from ``nodes`` that end at ``landing`` (-1: in no node of the graph, and
+        then the value of its ``bucket``), averaged over the observations left, weighted by their visits."""
         visits, wide = self.visits[:, nodes], (slice(None), *(None for _ in landing.shape[1:]))
         result = np.zeros(landing.shape)
         for k in range(1, len(self.value)):
@@ -60,16 +60,15 @@ class GraphValues:
 
 
 class PolicyEvaluation:
-    """Values, visits and advantages on one graph, for one depth policy after the other: ``probs`` [rows, depths], or
-    [K + 1, rows, depths] of one that sees the observations left.
+    """Values, visits and advantages of depth policies on one graph; what no policy changes is computed once. A policy
+    is ``probs`` [rows, depths], or [K + 1, rows, depths] if it sees the observations left.
 
     Values and visits go through all states; nothing is learned in those that are not ``learnable`` [nodes].
-    Equal parts of the episodes from ``starts`` have each of ``budgets``, or ``budget`` where that is less; all have
-    ``budget`` if there are none. What no policy changes is worked out once. States that were never planned (their
-    visits are few) stand together by their distance, behind the nodes with a plan: they take the mean
-    value of the planned states at their distance. States that cannot be solved any more, or not with the observations
-    left, are never solved, which is a theorem; what is done there until the end still has its price, that of as many
-    commitments of average cost, or else to lose a level would save what playing on costs.
+    Each of ``budgets``, at most ``budget``, is that of an equal share of the episodes from ``starts``; without
+    ``budgets`` all have ``budget``. States that were never planned (their visits are few) share one place per distance,
+    behind the nodes with a plan, with the mean value of the planned states at that distance. Unsolvable states, and
+    those too far for the observations left, are never solved (a theorem); their remaining observations are charged at
+    the average cost of a commitment, since otherwise losing a level would save the cost of playing on.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ class PolicyEvaluation:
         self._starts[self._planned] = 0.0  # solved from the start
 
     def values(self, probs: Floats) -> GraphValues:
-        """Everything, node by node."""
+        """Values, visits and advantages of a policy, by node."""
         q_values, value = self._backward(probs, by_distance=True)
         visits = self._forward(probs)
         own = np.zeros((len(visits), len(self.graph)))
@@ -139,8 +138,8 @@ class PolicyEvaluation:
         return q_values
 
     def _backward(self, probs: Floats, *, by_distance: bool = False) -> tuple[Floats, Floats]:
-        """Q [K + 1, rows, depths], and the value of every place [K + 1, places]; of distances only where they count, or
-        are asked for."""
+        """Q [K + 1, rows, depths], and the value of every place [K + 1, places]; those of distances only if some state
+        was not planned, or with ``by_distance``."""
         q_values = np.zeros((len(self.begin), *self._landing.shape))
         table = np.zeros((len(self.begin), self._places))
         table[:, self._planned] = 1.0  # a goal, whatever is left

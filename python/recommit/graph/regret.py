@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from recommit.graph.values import OptimalValues
 
 
-#: Why a commitment was not the best: the first of these that applies.
+#: Causes of regret; the first that applies counts.
 CAUSES = ("last observation", "lost level", "loop", "too deep", "too shallow")
-#: Probabilities of a state may miss 1 by this.
+#: Tolerance for the sum of a state's probabilities.
 SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Regret:
-    """The ends of some episodes, and every loss with its place and cause."""
+    """Outcomes of episodes, and every regret with its node and cause."""
 
     starts: Nodes  #: the nodes where the episodes begin
     ends: tuple[NDArray[Any], ...]  #: [starts] solved, actions and observations
@@ -63,7 +63,7 @@ class Regret:
 class Attribution(Regret):
     """Every commitment of some episodes, in order (observation, start), with its regret and the cause of it."""
 
-    start: Nodes  #: which of the starts
+    start: Nodes  #: index of the start
     remaining: Nodes  #: observations left, this one too
     depth: Nodes
     executed: Nodes
@@ -76,7 +76,7 @@ class Attribution(Regret):
 
 
 def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser) -> Attribution:
-    """Play every start once; the regret of each commitment."""
+    """Play every start once; returns the regret of each commitment."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
     solved, actions, observations = graph.goal[nodes], np.zeros(len(nodes)), np.zeros(len(nodes))
     path, parts = np.full((best.budget, len(nodes)), -1), []
@@ -98,7 +98,7 @@ def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser)
 
 @dataclass(frozen=True, eq=False)
 class ExpectedRegret(Regret):
-    """Of episodes with sampled depths, in expectation; each node once per cause, over the episodes of all starts."""
+    """Expected regret of episodes with sampled depths: one entry per node and cause, summed over all starts."""
 
     gap: Floats  #: [starts] V^p - V^r
 
@@ -108,8 +108,8 @@ class ExpectedRegret(Regret):
 
 
 def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Floats) -> ExpectedRegret:
-    """Everything about depths that are sampled by ``probs`` [N, depths], the same at every visit, as an expectation.
-    Rows of nodes without a choice are not read."""
+    """Expected outcomes and regret of depths sampled by ``probs`` [N, depths], the same at every visit. Rows of nodes
+    without a choice are not read."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
     rows = chosen_rows(graph)
     checks.shape("probs", checks.array("probs", probs, "f"), (len(graph), len(graph.depths)))
@@ -136,8 +136,8 @@ def _lost(best: OptimalValues, starts: Nodes, probs: Floats) -> Floats:
 def commitment_regret(
     best: OptimalValues, remaining: int, nodes: Nodes, column: Nodes, returned: NDArray[np.bool_]
 ) -> tuple[Floats, NDArray[np.int8], Nodes]:
-    """Regret, cause and nearest best depth of commitments at nodes, by observations left; which of them
-    ``returned`` to a state where the episode had been?"""
+    """Regret, cause and nearest best depth of commitments at nodes with ``remaining`` observations left; ``returned``
+    marks those that led to a state where the episode had been."""
     graph, each, depths = best.graph, np.arange(len(nodes)), np.array(best.graph.depths)
     q_values, most = best.q_values(remaining, nodes), best.value[remaining, nodes]
     maximal = q_values >= most[:, None] - TIE

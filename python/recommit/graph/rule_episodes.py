@@ -1,8 +1,8 @@
-"""Rules at work in episodes: the one place that asks a rule again and again and remembers what its episodes have seen.
+"""Choosers that play rules in episodes, and their memory of earlier visits and plans.
 
-On a graph that still grows, each observation asks the rule about the plans that are new (``rule_on_growing``). On a
-finished one, a rule that reads the present plan alone is asked about all nodes at once (``RulesOnGraph``). Both give
-the same episodes on the same plans.
+On a graph that still grows, the rule is evaluated at each observation (``rule_on_growing``). On a finished one, a rule
+that reads the present plan alone is evaluated at all nodes at once (``RulesOnGraph``). Both give the same episodes on
+the same plans.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class LikeliestDepth(Rule):
     logits."""
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """The first of the order."""
+        """The likeliest depth of each plan."""
         return self.order(plans)[:, 0]
 
     def order(self, plans: Plans) -> NDArray[np.int32]:
-        """The likeliest first."""
+        """Depths by falling logit."""
         why = "features [N, depths], the logits of the depth head, because it takes the likeliest"
         logits = need("LikeliestDepth", why, plans.features)
         return self.allowed(plans.horizon)[np.argsort(-logits, axis=1, kind="stable")]
 
 
 class RuleChooser:
-    """A ``Chooser`` by a rule. ``plans_of`` gives the plans of nodes, beside what is left of the last ones; ``orders``
-    are those of all nodes (``NamedRule.orders``), where the rule has been asked before; otherwise it is asked at every
-    observation."""
+    """``Chooser`` of a rule. ``plans_of`` gives the plans of nodes, optionally with the rest of the previous ones.
+    ``orders`` are the precomputed orders of all nodes (``NamedRule.orders``); without them the rule is evaluated at
+    every observation."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class RuleChooser:
         self._begin(0)
 
     def __call__(self, turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
-        """The columns of the depths that the rule commits to."""
+        """Columns of the depths that the rule chooses."""
         if turn == 0:
             self._begin(int(episodes.max(initial=-1)) + 1)
         order = self._orders_now(episodes, nodes) if self._orders is None else self._orders[nodes]
@@ -76,7 +76,7 @@ class RuleChooser:
         return self._column[depths]
 
     def _begin(self, count: int) -> None:
-        """No state was visited yet; a depth of 0 stands for no last plan."""
+        """Reset the memory: no visits, and a depth of 0, which stands for no previous plan."""
         self._path = np.empty((0, count), np.int64)
         self._node, self._depth = np.zeros(count, np.int64), np.zeros(count, np.int64)
 
@@ -88,7 +88,7 @@ class RuleChooser:
         return self._entry.orders(self._plans_of(nodes, Tail(tail.actions, np.where(depth > 0, tail.remaining, 0))))
 
     def _visits(self, episodes: Nodes, nodes: Nodes) -> Nodes:
-        """How often each of the episodes was at its node so far."""
+        """Number of earlier visits of each episode to its node; records the present one."""
         before: Nodes = (self._path[:, episodes] == nodes).sum(axis=0)
         here = np.full((1, self._path.shape[1]), -1)
         here[0, episodes] = nodes
@@ -97,7 +97,7 @@ class RuleChooser:
 
 
 def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
-    """The rule in episodes on a graph that grows."""
+    """Chooser of a rule on a graph that still grows."""
     if graph.probs.ndim != 3:
         raise ValueError(
             "agents: expected rules for a policy whose plan does not depend on the depth, got "
@@ -113,8 +113,8 @@ def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
 
 
 def adaptive_memory(graph: PolicyGraph) -> Chooser:
-    """The depth head with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
-    round."""
+    """Chooser of the depth head with a memory: on a return to a state, the next likeliest depth, so that episodes do
+    not loop."""
 
     def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
         return Plans(graph.plans_of(nodes, 0 * nodes), previous=previous, features=graph.logits[nodes])
@@ -131,19 +131,19 @@ class RulesOnGraph:
 
     @cached_property
     def plans(self) -> Plans:
-        """Those of every node, without samples; a node without a plan has an even one, which is not read."""
+        """Plans of every node, without samples; nodes without a plan get uniform probabilities, which are not read."""
         even = np.float32(0.25)
         probs = np.where(self.graph.planned[:, None, None], self.graph.probs, even)
         return Plans(self.graph.plans, probs, features=self.graph.features)
 
     @cached_property
     def _head_plans(self) -> Plans:
-        """The same beside the logits of the depth head, which is what its own rule reads."""
+        """``plans`` with the logits of the depth head as features, which ``LikeliestDepth`` reads."""
         return replace(self.plans, features=self.graph.logits)
 
     @cached_property
     def _sampled_plans(self) -> Plans:
-        """The same beside their samples."""
+        """``plans`` with samples."""
         if self.graph.samples is None:
             raise ValueError(
                 "graph: expected one with samples, which this rule reads, got one without; build it with --samples 32"
@@ -151,20 +151,20 @@ class RulesOnGraph:
         return replace(self.plans, samples=self.graph.samples)
 
     def plans_for(self, entry: NamedRule) -> Plans:
-        """The plans as a rule reads them. Samples are for rules that need them: the choice of others must not depend on
-        the options of the graph."""
+        """Plans with the inputs of a rule. Only rules that need samples get them: the choices of others must not depend
+        on the options of the graph."""
         if "samples" in entry.reads:
             return self._sampled_plans
         return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
     def known_for(self, entry: NamedRule) -> Plans:
-        """The same without those of nodes that a graph with a budget never planned at. Goals, which any graph
-        has, keep their even plan."""
+        """``plans_for`` without the nodes that a graph with a budget never planned. Goals, which any graph has, keep
+        their uniform probabilities."""
         known, every = self.graph.planned | self.graph.goal, self.plans_for(entry)
         return every if known.all() else every.part(np.flatnonzero(known))
 
     def probs(self, entry: NamedRule) -> NDArray[np.float64]:
-        """[N, 8] of every depth, of a rule that samples."""
+        """[N, 8] probability of every depth, of a rule that samples."""
         self._with_head(entry)
         logits: NDArray[np.float32] = self.graph.logits * np.float32(entry.name == "sampled")
         result = np.zeros((len(self.graph), PLAN))
@@ -172,17 +172,17 @@ class RulesOnGraph:
         return result
 
     def chooser(self, entry: NamedRule, orders: Depths | None = None) -> Chooser:
-        """The rule at work in episodes; ``orders`` of all nodes need not be asked for where they are at hand."""
+        """Chooser of a rule; ``orders`` are those of all nodes, if already known."""
         entry, every = self._with_head(entry), self.plans_for(entry)
         if orders is None and "previous" not in entry.reads:
             orders = entry.orders(every)
-        if isinstance(entry.rule, Consecutive):  # which is asked often
+        if isinstance(entry.rule, Consecutive):  # reads actions alone, at every observation
             every = Plans(every.actions)
         part = lambda nodes, previous=None: every.part(nodes, previous=previous)
         return RuleChooser(entry, part, self.graph.depths, orders)
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Chooser]:
-        """The rule at work with each of these thresholds."""
+        """Choosers of a rule, one for each of these thresholds."""
         assert isinstance(entry.rule, ThresholdRule)
         if type(entry.rule).order is not Rule.order:
             yield from (self.chooser(entry.at(float(each))) for each in thresholds)
@@ -198,7 +198,7 @@ class RulesOnGraph:
 
 
 def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
-    """Ask a rule about every plan before anything is scored, so that its author reads where it fails."""
+    """Evaluate a user's rule on every plan before anything is scored, so that an error names the failing line."""
     plans = read.plans_for(entry)
     if "previous" in entry.reads:
         plans = replace(plans, previous=Tail(plans.actions, np.zeros(len(plans), np.int64)))

@@ -1,8 +1,8 @@
-"""Rules on a commitment graph: the value of each, its gain share, and why it misses the rest.
+"""Scores of rules on a commitment graph: value, gain share, and the causes of regret.
 
 A threshold is chosen on another graph of the same policy, from validation starts: once for each budget and price, and
-once for all of them together. Without such a graph it is chosen on the graph itself, and the table says so. A rule of
-one number is played under all thresholds of its curve: once per budget, its scores computed once for all.
+once for all of them together. Without such a graph it is chosen on the graph itself, and the table says so. A rule with
+a threshold is played under all thresholds of its curve: once per budget, with its scores computed only once.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ STEPS = 50
 
 @dataclass(frozen=True, eq=False)
 class GraphScorer:
-    """A finished graph of all depths under several settings: what fixed depths, the oracle depth and any rule come to
-    from its starts."""
+    """Outcomes and values of fixed depths, the oracle depth and rules from the starts of a finished graph of all
+    depths, under several settings."""
 
     graph: CommitmentGraph
     settings: tuple[Setting, ...]
@@ -64,7 +64,7 @@ class GraphScorer:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Those of the settings, each once."""
+        """Distinct budgets of the settings."""
         return list(dict.fromkeys(each.budget for each in self.settings))
 
     def best(self, setting: Setting) -> OptimalValues:
@@ -92,7 +92,7 @@ class GraphScorer:
         return [self.values(rule_registry.named(f"fixed-{depth}")) for depth in self.graph.depths]
 
     def best_fixed(self, setting: Setting) -> int:
-        """The best fixed depth."""
+        """The best fixed depth under a setting."""
         means = [float(values[setting].mean()) for values in self._fixed]
         best = table.best(dict(zip(self.graph.depths, means, strict=True)))
         assert best is not None
@@ -103,8 +103,8 @@ class GraphScorer:
         return self._fixed[self.graph.column(depth)][setting]
 
     def outcome(self, entry: NamedRule, budget: int, read: RulesOnGraph | None = None) -> tuple[NDArray[Any], ...]:
-        """[starts] solved, actions and observations of a rule, in expectation if it samples. It reads the plans of the
-        graph, or others of the same nodes."""
+        """[starts] solved, actions and observations of a rule, in expectation if it samples. The rule reads the plans
+        in ``read``, by default those of the graph."""
         read = read or self.rules
         if entry.stochastic:
             *_, table = outcomes(self.graph, budget, read.probs(entry))
@@ -112,18 +112,18 @@ class GraphScorer:
         return play(self.graph, self.graph.starts, budget, read.chooser(entry)).outcome()
 
     def values(self, entry: NamedRule) -> dict[Setting, Floats]:
-        """[starts] V^r under each setting; one price or many, a rule plays the same episodes."""
+        """[starts] V^r under each setting; episodes are played once per budget, since rules do not see prices."""
         ends = {budget: self.outcome(entry, budget) for budget in self.budgets}
         return {each: each.prices.returns(*ends[each.budget]) for each in self.settings}
 
     def played(self, entry: NamedRule, setting: Setting) -> Attribution | ExpectedRegret:
-        """What a rule's episodes come to, and their regret; of one that samples in expectation."""
+        """Outcomes and regret of a rule's episodes, in expectation if it samples."""
         if entry.stochastic:
             return expected_regret(self.best(setting), self.graph.starts, self.rules.probs(entry))
         return attribute(self.best(setting), self.graph.starts, self.rules.chooser(entry))
 
     def thresholds(self, entry: NamedRule, count: int = STEPS) -> Floats:
-        """Those that cut the rule's scores on this graph into equal parts."""
+        """Candidate thresholds: quantiles of the rule's scores on this graph."""
         assert isinstance(entry.rule, ThresholdRule)
         return np.unique(entry.rule.thresholds(self.rules.known_for(entry), count))
 
@@ -148,15 +148,15 @@ class GraphScorer:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """What episodes with each threshold come to on average, under each setting."""
+    """Mean outcomes of episodes with each threshold, under each setting."""
 
     settings: tuple[Setting, ...]
     thresholds: Floats  #: [T], ascending
     ends: Floats  #: [T, settings, 3] solved, actions and observations
 
     def best(self, settings: Sequence[Setting]) -> float:
-        """The threshold with the highest value over these settings together; of equals the one with fewer actions, then
-        the lower one."""
+        """The threshold with the highest mean value over these settings; ties go to fewer actions, then to the lower
+        threshold."""
         places = [self.settings.index(each) for each in settings]
         value = np.stack([self.settings[i].prices.returns(*self.ends[:, i].T) for i in places], axis=1).mean(axis=1)
         merits = zip(value.tolist(), (-self.ends[:, places, 1].mean(axis=1)).tolist(), strict=True)
@@ -167,25 +167,25 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """Of one rule under one setting."""
+    """Row of one rule under one setting."""
 
     rule: str
     budget: int
     price_action: float
     price_observation: float
-    #: None for a rule without one.
+    #: None for a rule without a threshold.
     threshold: float | None
 
     def under(self, setting: Setting) -> bool:
-        """Is it of this setting?"""
+        """True if the row is of this setting."""
         return Setting(self.budget, Prices(self.price_action, self.price_observation)) == setting
 
 
 @dataclass(frozen=True)
 class RuleScore(SettingRow):
-    """What a rule comes to, and how much of the gain it takes."""
+    """Outcomes, value and gain share of a rule."""
 
-    #: Is the threshold the one for all settings?
+    #: True if the threshold was chosen for all settings together.
     shared: bool
     solved: float
     actions: float
@@ -207,7 +207,7 @@ def score(
     validation: GraphScorer | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[RuleScore]:
-    """Every rule under every setting; rules of one number twice, with thresholds of their own and with a shared one."""
+    """Score every rule under every setting; rules with a threshold twice: chosen per setting, and shared by all."""
     rows = []
     chosen_on = validation or scorer
     for entry in entries:
@@ -256,18 +256,18 @@ def _row(
 
 @dataclass(frozen=True)
 class MeanGain:
-    """A rule over all prices, under one observation budget."""
+    """Mean gain share of a rule over all prices, under one observation budget."""
 
     rule: str
     budget: int
     price_action: float
-    #: None for a rule without one.
+    #: None for a rule without a threshold.
     threshold: float | None
-    #: Mean of the gain shares at the prices where there is something to take; None where there is nothing at any.
+    #: Mean gain share over the prices where the oracle is better than the best fixed depth; None if there are none.
     gain: float | None
     gain_low: float | None
     gain_high: float | None
-    #: At each of ``RATIOS``.
+    #: Gain share at each of ``RATIOS``.
     by_price: tuple[float | None, ...]
 
 
@@ -278,7 +278,7 @@ def mean_gains(
     price_action: float,
     validation: GraphScorer | None = None,
 ) -> list[MeanGain]:
-    """Every rule over all prices; thresholds and fixed depths are those of ``validation``, or of this graph."""
+    """Gain shares of every rule over all prices; thresholds and fixed depths are chosen on ``validation``, or here."""
     settings = tuple(Setting(budget, Prices(price_action, price_action * ratio)) for ratio in RATIOS)
     here = replace(scorer, settings=settings)
     chosen_on = here if validation is None else replace(validation, settings=settings)

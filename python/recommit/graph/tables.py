@@ -1,4 +1,4 @@
-"""What a graph holds and what rules come to in it, as text."""
+"""Summary of a graph, and tables of the scores of rules, as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = TypeVar("Row", "RuleScore", "RuleParts")
 
 
 def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
-    """A graph in some lines."""
+    """Summary of a graph, one line per property."""
     solved = graph.goal[graph.landing[graph.planned, -1]]
     length = graph.distance[graph.starts]
     size, lost = "x".join(map(str, manifest["shape"])), (graph.distance < 0).mean()
@@ -53,7 +53,7 @@ SCORES: dict[str, Callable[[RuleScore], str]] = {
 
 
 def scores(scorer: GraphScorer, rows: Sequence[RuleScore], chosen_on: GraphScorer | None = None) -> str:
-    """A table per setting, in Markdown; thresholds and fixed depths are ``chosen_on`` another graph, or on this one."""
+    """A table per setting, in Markdown; thresholds and fixed depths come from ``chosen_on``, or from this graph."""
     columns, parts = {**SCORES, "most is lost by": lambda row: _most(row.causes)}, []
     for setting in scorer.settings:
         depth = (chosen_on or scorer).best_fixed(setting)
@@ -87,7 +87,7 @@ def over_prices(rows: Sequence[MeanGain]) -> str:
 
 
 def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
-    """A table per setting, in Markdown: what plans lose and what depths lose, first the mean of both orders."""
+    """A table per setting, in Markdown: loss of plans and of depths, as the mean of both orders and in each order."""
     order = lambda pair: f"{100 * pair[0]:.1f}, then {100 * pair[1]:.1f}"
     columns: dict[str, Callable[[RuleParts], str]] = {
         "rule": lambda row: row.rule,

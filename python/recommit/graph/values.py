@@ -8,9 +8,9 @@ With k observations left, prices c(s, h) of a commitment, and s' where it ends,
 
 A state without a plan that is no goal is never solved, and pays for the least depth at every observation that is left.
 So does a state of a graph with a budget that is too far from the goal for them.
-``backup`` is this recursion. ``optimal_values`` serves many prices at once. ``outcomes`` evaluates a depth policy by
-what its episodes come to (solved, actions, observations), from which its value at any prices follows. Training also
-wants Q and advantages: ``graph/policy_evaluation.py``.
+``backup`` is this recursion. ``optimal_values`` serves many prices at once. ``outcomes`` gives the expected solved,
+actions and observations of a depth policy, from which its value at any prices follows. Training also needs Q and
+advantages: ``graph/policy_evaluation.py``.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     #: before, row k - 1 with k observations left.
     DepthPolicy: TypeAlias = "NDArray[np.integer] | Floats"
 
-#: Nodes that are worked on together: as many as stay in a processor's cache with their values for 16 prices.
+#: Nodes per block, so that their values for 16 prices stay in a processor's cache.
 BLOCK = 2048
 #: Values closer than this are equal.
 TIE = 1e-12
 
 
 def chosen_rows(graph: CommitmentGraph) -> Nodes:
-    """The nodes where a depth is chosen, of a graph whose edges lead to nodes."""
+    """The nodes where a depth is chosen; raises ``ValueError`` if an edge leads out of the graph."""
     rows = graph.rows
     if len(rows) and graph.landing[rows].min() < 0:
         raise ValueError(CUT)
@@ -53,8 +53,8 @@ def chosen_rows(graph: CommitmentGraph) -> Nodes:
 def backup(
     budget: int, certain: Callable[[int], NDArray[Any]], fill: Callable[[int, NDArray[Any], NDArray[Any]], None]
 ) -> Iterator[NDArray[Any]]:
-    """V_0, V_1, ... V_budget: what is ``certain`` with k observations left, and where a depth is chosen what ``fill``
-    writes into V_k, given k and V_{k-1}. Every value of a graph goes through here."""
+    """Yield V_0, V_1, ... V_budget. ``certain(k)`` is V_k where no depth is chosen; ``fill(k, V_{k-1}, V_k)`` writes
+    the other values. Every value of a graph is computed here."""
     value = certain(0)
     yield value
     for remaining in range(1, budget + 1):
@@ -70,8 +70,8 @@ def optimal_values(graph: CommitmentGraph, budget: int, prices: Sequence[Prices]
 def optimal_values(
     graph: CommitmentGraph, budget: int, prices: Prices | Sequence[Prices], *, last: bool = False
 ) -> Floats:
-    """[K + 1, N, prices] the value of the best depths by observations left; [K + 1, N] at one price. ``last``: those
-    with the whole budget alone, [N, prices], in the memory of two."""
+    """[K + 1, N, prices] the value of the best depths by observations left; [K + 1, N] at one price. ``last`` returns
+    V_K alone, [N, prices], and holds only two tables in memory."""
     if isinstance(prices, Prices):
         return np.ascontiguousarray(optimal_values(graph, budget, [prices])[:, :, 0])
     action, observation = arrays(prices)
@@ -87,7 +87,7 @@ def optimal_values(
 
 
 def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floats, observation: Floats) -> Floats:
-    """[N, columns] what is certain where nothing is chosen, and 0 elsewhere."""
+    """[N, columns] values where no depth is chosen (goals and nodes that fail for certain), 0 elsewhere."""
     table = np.zeros((len(graph), len(goal)))
     if remaining:
         failing = remaining * (observation + action * graph.depths[0])
@@ -101,7 +101,7 @@ def _hopeless(graph: CommitmentGraph, remaining: int) -> NDArray[np.bool_]:
 
 
 def _largest(graph: CommitmentGraph, rows: Nodes, value: Floats, action: Floats) -> Floats:
-    """[rows, prices] the largest of the values of the landings, less the price of the actions until there."""
+    """[rows, prices] maximum over depths of the landing's value less the price of the actions until there."""
     result = np.full((len(rows), len(action)), -np.inf)
     onward, cost = np.empty_like(result), np.empty_like(result)
     for landing, executed in zip(graph.landing[rows].T, graph.executed[rows].T, strict=True):
@@ -132,13 +132,13 @@ SOLVED, ACTIONS, OBSERVATIONS = range(3)
 
 
 def outcomes(graph: CommitmentGraph, budget: int, policy: DepthPolicy) -> Iterator[Floats]:
-    """[N, 3] for 0, 1, ... ``budget`` observations: what episodes from every node are expected to come to. Their values
-    at any prices are ``prices.returns(*table.T)``."""
+    """Yield [N, 3] expected solved, actions and observations of episodes from every node, for 0, 1, ... ``budget``
+    observations. Their values at any prices are ``prices.returns(*table.T)``."""
     return _evaluated(graph, budget, policy, *np.eye(3))
 
 
 def policy_values(graph: CommitmentGraph, budget: int, policy: DepthPolicy, prices: Prices) -> Floats:
-    """[K + 1, N] of a depth policy."""
+    """[K + 1, N] V of a depth policy."""
     action, observation = arrays([prices])
     return np.stack([table[:, 0] for table in _evaluated(graph, budget, policy, np.ones(1), -action, -observation)])
 
@@ -146,8 +146,8 @@ def policy_values(graph: CommitmentGraph, budget: int, policy: DepthPolicy, pric
 def _evaluated(
     graph: CommitmentGraph, budget: int, policy: DepthPolicy, goal: Floats, action: Floats, observation: Floats
 ) -> Iterator[Floats]:
-    """[N, columns] for 0, 1, ... ``budget`` observations: each column is an expectation of its own, by what the goal,
-    every action and every observation add to it."""
+    """Yield [N, columns] for 0, 1, ... ``budget`` observations: each column is the expected sum of its own rewards for
+    the ``goal``, each ``action`` and each ``observation``."""
     rows = chosen_rows(graph)
     ways: list[tuple[Any, NDArray[np.intp], Any]] = []
     reward = np.zeros((len(rows), len(goal)))
@@ -162,7 +162,7 @@ def _evaluated(
             ways.append((place, graph.landing[nodes, column].astype(np.intp), weight))
 
     def expected(remaining: int, before: Floats, table: Floats) -> None:
-        if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
+        if remaining == 1 or _by_budget(policy):  # else it chooses the same at every k
             follow(remaining)
         value = reward.copy()
         for place, landing, weight in ways:
@@ -178,8 +178,8 @@ def _evaluated(
 def commitments(
     graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, policy: DepthPolicy
 ) -> Iterator[tuple[int, Nodes, Any, Floats]]:
-    """Forward from these starts: observations left, nodes, the column of a depth (one for all, or one each), and how
-    often episodes are expected to commit to it there. Where nothing is chosen, they end."""
+    """Forward pass from these starts: yields observations left, nodes, the column of a depth (one for all, or one
+    each), and the expected number of commitments to it there. Episodes end where no depth is chosen."""
     choosing, visits = np.zeros(len(graph), np.bool_), np.bincount(starts, minlength=len(graph)).astype(np.float64)
     choosing[chosen_rows(graph)] = True
     for remaining in range(budget, 0, -1):
@@ -213,7 +213,7 @@ def _ways(
 
 @dataclass(frozen=True, eq=False)
 class OptimalValues:
-    """The best choice of depths for the plans of a graph, by observations left."""
+    """Values of the optimal depths for the plans of a graph, by observations left."""
 
     graph: CommitmentGraph
     prices: Prices
@@ -221,18 +221,18 @@ class OptimalValues:
 
     @classmethod
     def of(cls, graph: CommitmentGraph, budget: int, prices: Prices | None = None) -> OptimalValues:
-        """By the backup."""
+        """Compute the values by the backup."""
         prices = prices or Prices()
         return cls(graph, prices, optimal_values(graph, budget, prices))
 
     @property
     def budget(self) -> int:
-        """K."""
+        """Observations K."""
         return len(self.value) - 1
 
     @cached_property
     def solvable(self) -> NDArray[np.bool_]:
-        """[K + 1, N] can any choice of depths still solve it?"""
+        """[K + 1, N] True where some choice of depths still solves."""
         return optimal_values(self.graph, self.budget, Prices()) > 0
 
     def q_values(self, remaining: int, nodes: Nodes) -> Floats:

@@ -1,4 +1,4 @@
-"""How much of a plan to commit to before the next observation: rules that need numpy and nothing of this package."""
+"""Rules for how much of a plan to commit to before the next observation; they need numpy alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def load(card: Path | str) -> Rule:
-    """The rule that a sweep recommends: its card.json, or its folder, whose bytes and figures are checked."""
+    """Load the rule that a sweep recommends, from its card.json or its folder; checks the card's digest and figures."""
     from recommit.horizon.sweep import card as cards
     from recommit.horizon.sweep import rules, table
 

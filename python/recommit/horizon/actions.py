@@ -1,4 +1,4 @@
-"""Rules that read the actions alone, of this plan and of the last one."""
+"""Rules that read actions alone, of this plan and of the last one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fixed(Rule):
     depth: int
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """``depth``, which no plan may be shorter than."""
+        """``depth``; raises if the plans are shorter."""
         if self.depth > plans.horizon:
             raise ValueError(f"depth: expected 1..{plans.horizon}, the actions of a plan, got {self.depth}")
         return np.full(len(plans), self.depth, np.int32)
@@ -33,10 +33,10 @@ class Fixed(Rule):
 
 @dataclass(frozen=True)
 class Repetition(Rule):
-    """As long as the plan repeats its first action: h = the largest h with a_1 = a_2 = ... = a_h.
+    """The prefix that repeats the plan's first action: h = the largest h with a_1 = a_2 = ... = a_h.
 
-    DAR (AAAI 2017) and FiGAR (arXiv 1702.06054) learn how often to repeat one action. Ours: nothing is learned;
-    the plan's own first run says it. Vectors repeat while no coordinate moves by more than ``tolerance`` from the
+    DAR (AAAI 2017) and FiGAR (arXiv 1702.06054) learn the number of repetitions of an action. Ours: nothing is learned;
+    the plan's own first run decides. Vectors repeat while no coordinate moves by more than ``tolerance`` from the
     first.
     """
 
@@ -65,7 +65,7 @@ class FirstEvent(Rule):
             object.__setattr__(self, "opposite", tuple(checks.integer("opposite", each, 0) for each in self.opposite))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """Quiet actions, and the event behind them."""
+        """Number of actions up to and including the first event."""
         return np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
 
     def _events(self, plans: Plans) -> Flags:
@@ -94,13 +94,13 @@ class FirstEvent(Rule):
 class Consecutive(Rule):
     """One action more than the new plan has in common with the rest of the last one.
 
-    With t_1, ..., t_r what the last plan still held (``Plans.previous``),
+    With t_1, ..., t_r the rest of the last plan (``Plans.previous``),
 
         h = 1 + max{k <= r : a_i = t_i for all i <= k}, at most H.
 
     Vectors are the same where no coordinate differs by more than ``tolerance``. Bidirectional decoding (arXiv
-    2408.17355) chooses among samples the plan that is coherent with the last one, at a fixed depth; to read a depth off
-    the coherence of the greedy plan is ours. ``first`` is the depth where nothing is left to compare.
+    2408.17355) chooses among samples the plan that is coherent with the last one, at a fixed depth; a depth from the
+    coherence of the greedy plan is ours. ``first`` is the depth where nothing is left to compare.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("previous",)
@@ -109,7 +109,7 @@ class Consecutive(Rule):
     first: int = 1
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """The common prefix, and the action behind it."""
+        """Length of the common prefix plus one."""
         why = "previous, the rest of the last plans (plans.tail(depths)), because it compares the new ones with it"
         tail = need("Consecutive", why, plans.previous)
         places = min(plans.horizon, tail.actions.shape[1])

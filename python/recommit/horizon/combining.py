@@ -1,4 +1,4 @@
-"""Rules of a fixed depth that execute another plan than the greedy one, made of several."""
+"""Rules of a fixed depth that replace the greedy plan by a combination of several plans, or by one of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TemporalEnsemble(Fixed):
     decay: float = 0.01
 
     def revise(self, plans: Plans) -> Plans:
-        """The last mean holds all plans before: it is moved towards the new plan."""
+        """Move the last mean, which holds all earlier plans, towards the new plan."""
         last = need("TemporalEnsemble", PREVIOUS, plans.previous)
         before = need("TemporalEnsemble", "previous.decisions, as a queue has them", last.decisions)
         if not plans.continuous:
@@ -45,11 +45,11 @@ class TemporalEnsemble(Fixed):
 
 @dataclass(frozen=True)
 class BackwardCoherence(Fixed):
-    """Of the plan and the samples, the one that goes on most as the last plan did: the half of bidirectional decoding
+    """Among the plan and the samples, the one closest to the rest of the last plan: the half of bidirectional decoding
     (BID, arXiv 2408.17355) that needs no weaker policy to contrast with.
 
-    With t_1, ..., t_r what the last plan still held, the plan of the least sum over i <= r of decay^i |a_i - t_i|;
-    equals go to the plan itself.
+    With t_1, ..., t_r the rest of the last plan, the plan with the least sum over i <= r of decay^i |a_i - t_i|; ties
+    go to the plan itself.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("previous", "samples")
@@ -57,7 +57,7 @@ class BackwardCoherence(Fixed):
     decay: float = 0.5
 
     def revise(self, plans: Plans) -> Plans:
-        """The chosen ones."""
+        """Replace each plan by the chosen one."""
         last = need("BackwardCoherence", PREVIOUS, plans.previous)
         samples = need("BackwardCoherence", "samples [N, S, H] or [N, S, H, D] to choose from", plans.samples)
         every = np.concatenate([plans.actions[:, None], samples], axis=1)

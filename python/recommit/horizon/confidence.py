@@ -1,4 +1,4 @@
-"""Rules that read how sure the policy is of its plan: by probabilities and entropies, or by other plans from the same
+"""Rules that read the policy's confidence in its plan: probabilities, entropies, or other plans from the same
 observation."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Variances of continuous actions below this count as this: samples that are all alike would have an entropy of minus
 #: infinity.
 LEAST_VARIANCE = 1e-12
-#: What the score of a prefix makes of its places.
+#: How the score of a prefix combines its places.
 COMBINE = {"product": np.multiply, "least": np.minimum, "entropy": np.add}
 #: Rises of the mean entropy closer than this are level, and the first of them counts.
 TIE = 1e-12
@@ -28,7 +28,7 @@ TIE = 1e-12
 
 @dataclass(frozen=True)
 class Confidence(ThresholdRule):
-    """The longest prefix that the policy is sure enough of.
+    """The longest prefix with enough confidence of the policy.
 
     With p_i the probability of the plan's action i after those before it, and H_i the entropy there:
 
@@ -57,7 +57,7 @@ class Confidence(ThresholdRule):
         return scores
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
-        """At least, or for entropies at most."""
+        """At least the threshold, or for entropies at most."""
         return scores <= threshold if self.kind == "entropy" else scores >= threshold
 
 
@@ -67,7 +67,7 @@ class EntropyJump(Rule):
 
     With H_i the entropy of action i and M(h) = (H_1 + ... + H_h) / h, the depth is the h in ``least``..H-1 with the
     largest M(h+1) - M(h), the first of equals. There H_i is of samples: of normal laws of position and of rotation, and
-    of the gripper's two states. Here that is one of three ways to come by H_i (see ``Plans``), without correlations.
+    of the gripper's two states. Here that is one of three sources of H_i (see ``Plans``), without correlations.
 
     Ours: where the mean rises nowhere the whole plan is committed (there up to the least fall), and ``least`` narrows
     the choice (there 1 becomes 2). The source's least movement of a commitment, in a robot's units, is left out.
@@ -77,7 +77,7 @@ class EntropyJump(Rule):
     least: int = 1
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """The place before the largest rise."""
+        """Depth before the largest rise."""
         total = entropies(plans, "EntropyJump")
         largest, depths = np.full(len(plans), TIE), np.full(len(plans), plans.horizon, np.int32)
         for i in range(1, plans.horizon):
@@ -92,7 +92,7 @@ class EntropyJump(Rule):
 
 @dataclass(frozen=True)
 class Disagreement(ThresholdRule):
-    """As long as predictions disagree little more than at the plan's beginning: the mixture-of-horizons rule.
+    """The prefix in which predictions disagree little more than at its beginning: the mixture-of-horizons rule.
 
     With d_i the disagreement at place i and m = ``least``, the commitment has m actions and goes on while
     d_i < threshold * mean(d_1, ..., d_m) (arXiv 2511.19433, from its code). There d_i is the L1 distance between the
@@ -100,7 +100,7 @@ class Disagreement(ThresholdRule):
     the plan, for numbered actions the share of samples that differ there, and without samples 1 - p_i. Those, and the
     samples in the place of horizons, are ours; its end where few horizons reach is left out.
 
-    Where the beginning disagrees nowhere nothing is below the limit, and m actions are committed.
+    If there is no disagreement at the beginning, nothing is below the limit, and m actions are committed.
     """
 
     _numbers: ClassVar[dict[str, float]] = {"least": 1}
@@ -119,7 +119,7 @@ class Disagreement(ThresholdRule):
         return values
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
-        """Strictly below."""
+        """Strictly below the threshold."""
         return scores < threshold
 
     def _disagreement(self, plans: Plans) -> Floats:
@@ -133,13 +133,13 @@ class Disagreement(ThresholdRule):
 
 @dataclass(frozen=True)
 class Agreement(ThresholdRule):
-    """The longest prefix that enough samples share, after A3 (arXiv 2605.11567, whose authors' code was read).
+    """The longest prefix that enough samples share, after A3 (arXiv 2605.11567, from its code).
 
     With c_h the share of samples whose first h actions are those of the plan, h = max{h : c_h >= threshold}. Vectors
     are the same where no coordinate differs by more than ``tolerance``.
-    The source takes the sample of most consensus, by its summed actions under a normal law, asks the policy for each of
-    them again, given those before and given those of more consensus, and keeps the prefix that comes again within a
-    tolerance. A rule cannot ask; the share of equal prefixes is ours.
+    The source takes the sample of most consensus, by its summed actions under a normal law, queries the policy for each
+    of them again, given those before and given those of more consensus, and keeps the prefix that recurs within a
+    tolerance. A rule cannot query the policy; the share of equal prefixes is ours.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("samples",)
@@ -147,7 +147,7 @@ class Agreement(ThresholdRule):
     tolerance: float = 0.0
 
     def by_place(self, plans: Plans) -> Floats:
-        """Shares of samples."""
+        """Share of samples with the same prefix."""
         why = "samples [N, S, H], because it counts the plans from the same observation that begin alike"
         equal = same(need("Agreement", why, plans.samples), plans.actions[:, None], self.tolerance)
         return by_place(np.logical_and.accumulate(equal, axis=2).mean(axis=1, dtype=np.float64))
@@ -163,9 +163,8 @@ def probabilities(plans: Plans, rule: str) -> Floats:
 
 
 def entropies(plans: Plans, rule: str) -> Floats:
-    """Entropies [H, N] of the policy's choice at each place, in nats: as they are, from distributions, or else from
-    samples.
-    """
+    """Entropies [H, N] of the policy's choice at each place, in nats: those of the plans, or from distributions, or
+    else from samples."""
     if plans.entropies is not None:
         return by_place(plans.entropies)
     if plans.probabilities is not None and plans.probabilities.ndim == 3:
@@ -179,7 +178,7 @@ def entropies(plans: Plans, rule: str) -> Floats:
 
 
 def by_place(values: NDArray[Any]) -> Floats:
-    """[N, H] as float64 [H, N]: a row per place is what rules run along."""
+    """[N, H] as float64 [H, N]: rules accumulate over rows, one per place."""
     return np.array(values.T, np.float64, order="C")
 
 
@@ -190,7 +189,7 @@ def _of_distributions(probs: Floats) -> Floats:
 
 
 def _of_counts(samples: NDArray[np.integer]) -> Floats:
-    """Entropy of the histogram of [N, S, H] over S: the mean of -log(how many samples are like this one / S)."""
+    """Entropy of the histogram of [N, S, H] over S: the mean over samples of -log(share of samples equal to it)."""
     count = samples.shape[1]
     shares = [(samples == samples[:, i : i + 1]).mean(axis=1, dtype=np.float64) for i in range(count)]
     return -np.log(shares).sum(axis=0) / count

@@ -1,4 +1,4 @@
-"""What a policy says at one observation, for a batch of environments, as far as a rule may want to read it."""
+"""Outputs of a policy at one observation, for a batch of environments, as inputs of rules."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 #: Distributions in half precision add up to 1 within this.
 SLACK = 4e-3
-#: The axis of places, where it is not the second one; 0 stands for none.
+#: Axis of places, where it is not the second one; 0: none.
 _PLACES = {"samples": 2, "features": 0, "keys": 0}
 
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """What the last plans still hold beyond the actions that were executed.
+    """Rest of the last plans beyond the actions that were executed.
 
     ``actions`` [N, H] or [N, H, D] begin with the action that would come next; places from ``remaining`` [N] on are not
     read. 0 remain where there was no last plan. ``decisions`` [N] counts the plans before, where it is known.
@@ -44,9 +44,9 @@ class Tail:
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """N plans of H actions each, and what else is there to judge them by.
+    """N plans of H actions each, with optional further outputs of the policy.
 
-    Arrays are held as they are, not copied. They must not be written into afterwards: they are checked here, once.
+    Arrays are not copied. They must not be written into afterwards, since they are checked only once, here.
 
     Args:
         actions: integers [N, H] (0 is the first action), or floats [N, H, D] of continuous control.
@@ -54,11 +54,11 @@ class Plans:
             the plan's own are taken and entropies computed.
         samples: [N, S, H] or [N, S, H, D]: S other plans from the same observation, sampled from the policy or from
             several ones.
-        previous: what is left of the last plans; ``plans.tail(depths)`` makes it.
+        previous: the rest of the last plans; ``plans.tail(depths)`` makes it.
         features: floats [N, ...] that a learned rule reads.
-        entropies: [N, H] in nats, of each action after those before it, where they are at hand already.
+        entropies: [N, H] in nats, of each action after those before it, if they are known.
         events: booleans [N, H]: something happens at this action, such as a push or a grip.
-        keys: integers [N, ...] that are equal where two observations are, such as their bytes: what a memory compares.
+        keys: integers [N, ...] that are equal where two observations are, such as their bytes; a memory compares them.
     """
 
     actions: NDArray[Any]
@@ -101,13 +101,11 @@ class Plans:
 
     @property
     def continuous(self) -> bool:
-        """Are actions vectors of floats?"""
+        """True if actions are vectors of floats."""
         return self.actions.ndim == 3
 
     def tail(self, depths: NDArray[np.integer]) -> Tail:
-        """What is left of these plans when the first ``depths`` [N] actions are executed: ``previous`` of the next
-        decision.
-        """
+        """Rest of these plans after their first ``depths`` [N] actions: ``previous`` of the next decision."""
         depths = checks.array("depths", depths, "iu")
         checks.shape("depths", depths, (len(self),))
         checks.between("depths", depths, 0, self.horizon, "counts")
@@ -116,7 +114,7 @@ class Plans:
         return Tail(self.actions[np.arange(len(self))[:, None], places], self.horizon - begin)
 
     def part(self, rows: NDArray[np.integer], places: slice = slice(None), *, previous: Tail | None = None) -> Plans:
-        """Some of the plans, cut to these places; ``previous`` is theirs."""
+        """Some of the plans, cut to these places, with ``previous`` as their tail."""
         cut: dict[str, Any] = {"previous": previous}
         for name in ("actions", "probabilities", "samples", "features", "entropies", "events", "keys"):
             if (values := getattr(self, name)) is not None:
@@ -125,7 +123,7 @@ class Plans:
         return replace(self, **cut)
 
     def _check(self, name: str, kinds: str, *shapes: Sequence[int | str]) -> None:
-        """An array that is there has one of these shapes, and its floats are numbers."""
+        """Check an array, unless it is None: it has one of these shapes, and its floats are finite."""
         if getattr(self, name) is None:
             return
         values = checks.array(name, getattr(self, name), kinds)
@@ -150,7 +148,7 @@ class Plans:
 
 
 def joined(parts: Sequence[Plans]) -> Plans:
-    """Several batches as one; all of them have the same fields."""
+    """Concatenate batches; raises unless all of them have the same fields."""
     values: dict[str, Any] = {}
     for each in fields(Plans):
         column = [getattr(part, each.name) for part in parts]
@@ -166,5 +164,5 @@ def joined(parts: Sequence[Plans]) -> Plans:
 
 
 def _layouts(actions: NDArray[Any], *outer: str) -> list[tuple[str, ...]]:
-    """Shapes of plans: a number or a vector per action."""
+    """Allowed shapes of plans: a number per action, or a vector if they are floats."""
     return [(*outer, "D")] if actions.dtype.kind == "f" else [outer]

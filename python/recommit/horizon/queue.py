@@ -1,4 +1,4 @@
-"""Plans of a batch of environments, executed as deep as a rule says."""
+"""Queue that executes the plans of a batch of environments, to the depths that a rule chooses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision: the clock of actions and that of decisions before it, and the depth that was chosen."""
+    """One decision: the numbers of actions and decisions before it in its episode, and the chosen depth."""
 
     environment: int
     #: The episode of this environment, counted by its resets.
@@ -38,14 +38,14 @@ class Queue:
     """One queue of actions per environment: a new plan only where nothing is left of the last one.
 
     ``act(planner)`` gives the next action of every environment. Where a queue is empty it calls ``planner(rows)``
-    first, with the environments that need a plan, in ascending order; the rule says how much of each to queue. So the
-    actions that run are prefixes of the plans, one after the other: none is skipped, and none runs twice.
+    first, with the environments that need a plan, in ascending order; the rule decides how much of each to queue. The
+    executed actions are thus prefixes of the plans, one after the other: none is skipped, and none runs twice.
 
-    A rule that compares plans gets the rest of each environment's last one as ``previous``, unless the policy brings
-    its own. ``decisions`` is the log; ``t`` and ``k`` are the clocks of the running episodes.
+    A rule that compares plans gets the rest of each environment's last one as ``previous``, unless the policy supplies
+    it. ``decisions`` is the log; ``t`` and ``k`` count the actions and decisions of the running episodes.
 
     Args:
-        rule: says how many actions of each plan to queue; or ``WithMemory`` of one.
+        rule: chooses how many actions of each plan to queue; or ``WithMemory`` of one.
         count: environments in the batch.
         record: whether ``decisions`` grows; False for runs without an end.
         keep: whether ``plans`` grows, for the thresholds of a rule.
@@ -58,8 +58,8 @@ class Queue:
         self._record, self._keep = record, keep
         self._kept: list[Plans] = []
         self._plans: NDArray[Any] | None = None  # [count, H, ...] the last plan of each environment
-        self._depth = np.zeros(self.count, np.int64)  # how much of it was queued: 0 if there is none
-        self._place = np.zeros(self.count, np.int64)  # ... and how much of that was taken
+        self._depth = np.zeros(self.count, np.int64)  # actions of it that were queued: 0 without a plan
+        self._place = np.zeros(self.count, np.int64)  # ... and those that were taken
         self._episode = np.zeros(self.count, np.int64)
         self.t = np.zeros(self.count, np.int64)
         self.k = np.zeros(self.count, np.int64)
@@ -71,7 +71,7 @@ class Queue:
 
     @property
     def plans(self) -> Plans:
-        """All plans so far, a row per decision: what ``rule.thresholds(queue.plans, count)`` reads; ``keep`` them."""
+        """All plans so far, a row per decision, as for ``rule.thresholds(queue.plans, count)``; needs ``keep``."""
         if not self._kept:
             raise ValueError("keep: expected a queue with keep=True that was filled, got one without plans")
         return joined(self._kept)
@@ -90,10 +90,10 @@ class Queue:
         return self.pop(environments)
 
     def fill(self, plans: Plans, rows: ArrayLike | None = None, *, stale: int = 0) -> Depths:
-        """Queue the beginning of each plan; returns how much. Row i of ``plans`` is for environment ``rows[i]``.
+        """Queue the beginning of each plan; returns the depths. Row i of ``plans`` is for environment ``rows[i]``.
 
-        ``stale``: how many actions were taken since these plans were asked for, as measured. So many of their first
-        actions are dropped, and with them what is still queued; the rule sees the rest.
+        ``stale``: number of actions taken since the observation of these plans, as measured. As many of their first
+        actions are dropped, together with the actions that are still queued; the rule sees the rest.
         """
         where = self._rows(rows)
         self._check(plans, where, stale)
@@ -130,7 +130,7 @@ class Queue:
         return actions
 
     def reset(self, rows: ArrayLike | None = None) -> None:
-        """Begin new episodes: what is queued is dropped, with the last plan. All environments, or ``rows`` only."""
+        """Begin new episodes: drop queued actions and the last plan. All environments, or ``rows`` only."""
         environments = self._rows(rows)
         for counts in (self._depth, self._place, self.t, self.k):
             counts[environments] = 0
@@ -139,7 +139,7 @@ class Queue:
             self.rule.reset(environments)
 
     def _tails(self, rows: Rows, last: NDArray[Any]) -> Tail:
-        """What the ``last`` plans hold beyond the actions taken; nothing where there was none."""
+        """Rest of the ``last`` plans beyond the actions taken; empty where there was no plan."""
         horizon, begin = last.shape[1], self._place[rows]
         places = np.minimum(np.arange(horizon) + begin[:, None], horizon - 1)
         return Tail(last[rows[:, None], places], np.where(begin > 0, horizon - begin, 0), self.k[rows])

@@ -1,5 +1,5 @@
-"""What every rule has: a depth for each plan, from all of 1..H or from a list; and another where an episode comes by
-again."""
+"""Base classes of rules: a depth for each plan, from all of 1..H or from a list; and another depth on a return to an
+observation (``WithMemory``)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """How many actions of each plan to commit to before the next observation.
+    """Base class: chooses the number of actions of each plan to commit to before the next observation.
 
-    A rule of one's own has ``propose``. ``depths`` restricts it to a list such as (1, 2, 4, 8): what it proposes is
-    rounded down to the largest of them, or is the least where all are larger. ``reads`` names what it reads of a plan
-    beyond what is always at hand and must be supplied: "previous", "samples".
+    A custom rule defines ``propose``. ``depths`` restricts it to a list such as (1, 2, 4, 8): a proposed depth is
+    rounded down to the largest of them, or becomes the least where all are larger. ``reads`` names optional inputs of
+    plans that it needs and that must be supplied: "previous", "samples".
     """
 
     reads: ClassVar[tuple[str, ...]] = ()
-    #: Fields of a class that are numbers, by the least value of each; a whole one is of whole numbers.
+    #: Numeric fields of a class -> their least values; an int stands for a field of whole numbers.
     _numbers: ClassVar[dict[str, float]] = {}
     depths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
@@ -53,7 +53,7 @@ class Rule(ABC):
         """A depth in 1..H for each plan, whatever ``depths`` allows."""
 
     def revise(self, plans: Plans) -> Plans:
-        """What is executed in the place of these plans: the same, but of rules that combine plans."""
+        """Plans to execute in the place of these; the same plans, unless the rule combines several."""
         return plans
 
     def choose(self, plans: Plans) -> Depths:
@@ -64,7 +64,7 @@ class Rule(ABC):
         return self.rounded(proposed, plans.horizon)
 
     def order(self, plans: Plans) -> Depths:
-        """[N, allowed depths] which depth to take first, second, ... where the first led back here; see ``WithMemory``.
+        """[N, allowed depths] depths to take at the first, second, ... visit to an observation; see ``WithMemory``.
 
         The chosen one, then the shallower ones from the deepest, then the deeper ones from the shallowest: a plan that
         led back is trusted less before it is trusted more.
@@ -95,7 +95,7 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class ThresholdRule(Rule):
-    """A rule of one number: the longest prefix whose score still passes ``threshold``, and at least one action."""
+    """A rule with a threshold: the longest prefix whose score still passes ``threshold``, and at least one action."""
 
     _numbers: ClassVar[dict[str, float]] = {"threshold": -np.inf}
     threshold: float
@@ -105,11 +105,11 @@ class ThresholdRule(Rule):
         """[H, N] the score of each prefix, from the shortest; it never gets better as a prefix grows."""
 
     def passes(self, scores: Floats, threshold: float) -> Flags:
-        """Is each score good enough? At least the threshold, unless a rule says otherwise."""
+        """True where a score passes: at least the threshold, unless a rule overrides this."""
         return scores >= threshold
 
     def scores(self, plans: Plans) -> Floats:
-        """[N, H] the score of each prefix: computed once, it serves every threshold."""
+        """[N, H] the score of each prefix, which is the same for every threshold."""
         return self.by_place(plans).T
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
@@ -117,14 +117,14 @@ class ThresholdRule(Rule):
         return self._longest(self.by_place(plans), self.threshold)
 
     def sweep(self, plans: Plans, thresholds: ArrayLike) -> Depths:
-        """[T, N] what ``choose`` says with each of the ``thresholds``, the rule's own aside."""
+        """[T, N] depths that ``choose`` gives with each of the ``thresholds``, instead of the rule's own."""
         scores, values = self.by_place(plans), np.asarray(thresholds, np.float64)
         checks.shape("thresholds", values, ("T",))
         rows = [self.rounded(self._longest(scores, checks.number("thresholds", each)), len(scores)) for each in values]
         return np.stack(rows) if rows else np.zeros((0, len(plans)), np.int32)
 
     def thresholds(self, plans: Plans, count: int) -> Floats:
-        """``count`` thresholds, ascending, that cut the rule's scores on these plans into equal parts: all of a curve.
+        """``count`` ascending quantiles of the rule's scores on these plans, as thresholds of a curve.
 
         They are scores that occur, of the prefixes that the rule may choose beyond its least.
         """
@@ -144,20 +144,20 @@ class ThresholdRule(Rule):
 class WithMemory:
     """``rule``, but where an episode returns to an observation it takes the next depth of ``rule.order``.
 
-    A rule that sees the present plan alone goes round for ever once it comes back: the same plan, the same depth. At
-    the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
-    needs ``Plans.keys``, costs no observation, and belongs to one batch of episodes: ``reset`` begins the next.
+    A rule that sees the present plan alone loops forever once it returns: the same plan, the same depth. This one takes
+    the second depth of the order at the second visit, the third at the third, and so on, cyclically. It needs
+    ``Plans.keys``, costs no observation, and belongs to one batch of episodes: ``reset`` begins the next.
 
     It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
     """
 
     rule: Rule
-    #: How often each episode has been at each observation.
+    #: Visits of each episode to each observation.
     _visits: dict[int, dict[bytes, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def choose(self, plans: Plans, episodes: NDArray[np.integer] | None = None) -> Depths:
-        """[N] the depth of each plan, which belongs to the episode of the same place in ``episodes``: 0, 1, ... if
-        there are none, and then every episode of the batch has its row at every decision."""
+        """[N] the depth of each plan; ``episodes`` [N] are the numbers of their episodes. Without them, these are 0,
+        1, ..., and every episode of the batch must have its row at every decision."""
         why = (
             "keys [N, ...], equal where two observations are, because it asks whether an episode has been there before"
         )
@@ -174,44 +174,44 @@ class WithMemory:
         return order[np.arange(len(plans)), np.array(before, np.int64) % order.shape[1]]
 
     def reset(self, episodes: NDArray[np.integer] | None = None) -> None:
-        """Forget everything, or these episodes only, which begin anew."""
+        """Forget all visits, or those of these episodes only, which begin anew."""
         for episode in [*self._visits] if episodes is None else checks.array("episodes", episodes, "iu").tolist():
             self._visits.pop(episode, None)
 
 
 def running(combine: np.ufunc, rows: NDArray[Any]) -> None:
-    """Each row becomes the combination of itself and all before it; row by row, that is many times ``accumulate``."""
+    """Accumulate over rows in place; row by row this is many times as fast as ``combine.accumulate``."""
     for i in range(1, len(rows)):
         combine(rows[i], rows[i - 1], out=rows[i])
 
 
 def leading(flags: Flags) -> NDArray[np.integer]:
-    """[N] how many of ``flags`` [H, N] hold before the first that does not."""
+    """[N] number of ``flags`` [H, N] that are True before the first False."""
     rows = np.array(flags, order="C")
     running(np.logical_and, rows)
     return _count(rows)
 
 
 def _count(flags: Flags) -> NDArray[np.integer]:
-    """[N] how many of ``flags`` [H, N] hold."""
+    """[N] number of True ``flags`` [H, N]."""
     return flags.view(np.uint8).sum(axis=0, dtype=np.int32)
 
 
 def quantiles(values: NDArray[Any], count: int) -> Floats:
-    """``count`` of the values, from the least to the largest, that cut them into equal parts; of one the middle."""
+    """``count`` evenly spaced quantiles among the values, from the least to the largest; the median for one."""
     levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
     return np.quantile(values, levels, method="inverted_cdf")
 
 
 def need(rule: str, what: str, value: T | None) -> T:
-    """``value``, which ``rule`` cannot do without; ``what`` names the argument and says why."""
+    """Return ``value``; raises ``ValueError`` if it is None. ``what`` names the input that ``rule`` needs, and why."""
     if value is None:
         raise ValueError(f"{rule} needs Plans.{what}")
     return value
 
 
 def same(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
-    """Are actions the same? Vectors are if no coordinate differs by more than ``tolerance``."""
+    """True where actions are the same; vectors, if no coordinate differs by more than ``tolerance``."""
     if one.dtype.kind != "f":
         return one == other
     return (np.abs(one - other) <= tolerance).all(axis=-1)

@@ -1,17 +1,17 @@
-"""All rules by name, the same in sweeps, graphs, evaluations and pages; and rules of one's own.
+"""All rules by name, the same in sweeps, graphs, evaluations and pages; and custom rules.
 
 fixed-1, fixed-2, ...    always this depth
 head                     the likeliest depth of the policy's own head
-RULES                    rules that read plans and were never trained; those of one number have it chosen
+RULES                    rules that read plans and were never trained; thresholds are chosen on validation
 sampled, random          a depth sampled from the policy's own head, or uniformly from the depths of the head
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
 
-Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
-confidence-product. Rules that sample are scored in expectation (``recommit.graph.regret.expected_regret``).
+With infinitely many samples, the share whose first actions are those of the plan is their probability: agreement then
+equals confidence-product. Rules that sample are scored in expectation (``recommit.graph.regret.expected_regret``).
 
-A rule of one's own is a file of Python that defines ``rule``: a function of plans, or an object (a ``Rule``, a
-``ThresholdRule``, whose number is chosen as that of others, or either in ``WithMemory``). It is a program, and is run
-only if the caller says so:
+A custom rule is a Python file that defines ``rule``: a function of plans, or an object (a ``Rule``, a
+``ThresholdRule``, whose threshold is chosen like that of others, or either in ``WithMemory``). It is a program, and is
+run only with the caller's consent:
 
     # sure.py: as long as the likeliest action is likelier than 0.9
     def rule(plans):
@@ -48,23 +48,23 @@ OPPOSITE = (1, 0, 3, 2)
 MEMORY = "+memory"
 #: Rules that sample their depths; they have no memory.
 STOCHASTIC = ("sampled", "random")
-#: What a file of one's own has to define.
+#: Name that the file of a custom rule has to define.
 DEFINED = "rule"
 
 
 @dataclass(frozen=True)
 class NamedRule:
-    """A rule with the name it has in tables; without a rule it is the policy's own head, or samples."""
+    """A rule with its name in tables; ``rule`` is None for the policy's own head and for depths that are sampled."""
 
     name: str
     rule: Rule | None
     memory: bool = False
-    #: What it does, in words.
+    #: Readable label.
     words: str = ""
 
     @property
     def swept(self) -> bool:
-        """Has it a threshold to choose?"""
+        """True if it has a threshold to choose."""
         return isinstance(self.rule, ThresholdRule)
 
     @property
@@ -74,16 +74,16 @@ class NamedRule:
 
     @property
     def stochastic(self) -> bool:
-        """Does it sample its depths?"""
+        """True if it samples its depths."""
         return self.rule is None and self.name in STOCHASTIC
 
     def orders(self, plans: Plans) -> Depths:
-        """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""
+        """[N, depths] depths at the first, second, ... visit to a state; one column without a memory."""
         assert self.rule is not None
         return self.rule.order(plans) if self.memory else self.rule.choose(plans)[:, None]
 
     def at(self, threshold: float | None) -> NamedRule:
-        """With this threshold, if there is one."""
+        """The rule with this threshold; unchanged for None."""
         if threshold is None:
             return self
         assert isinstance(self.rule, ThresholdRule)
@@ -109,7 +109,7 @@ RULES = {
         NamedRule("reversal", FirstEvent(opposite=OPPOSITE), words="up to the first reversed action"),
     )
 }
-#: What needs more than a policy's greedy plans of a puzzle: samples of an observation, events, vectors.
+#: Rules that need more than a policy's greedy plans of a puzzle: samples of an observation, events, vectors.
 MORE = ("agreement", "first-event", "low-speed", "temporal-ensemble", "backward-coherence")
 #: Rules for every puzzle's plans, and those that a graph is scored with.
 ON_PUZZLES = tuple(name for name in RULES if name not in MORE)
@@ -119,7 +119,7 @@ ON_CHUNKS = tuple(name for name in RULES if name != "reversal")
 
 
 def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
-    """The rule of a name, restricted to ``depths``."""
+    """Look up a rule by its name, restricted to ``depths``."""
     base = name.removesuffix(MEMORY)
     memory = base != name
     if base == "head" or name in STOCHASTIC:
@@ -144,12 +144,12 @@ class FunctionRule(Rule):
     function: Callable[[Plans], Any]
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """What it returns."""
+        """Depths that the function returns."""
         return np.asarray(self.function(plans))
 
 
 def from_code(path: Path, *, trusted: bool) -> NamedRule:
-    """What is called ``rule`` in a file of Python: a rule, one with a memory, or a function of plans."""
+    """Load ``rule`` from a Python file: a rule, one in ``WithMemory``, or a function of plans."""
     rule = definition("rule", path, DEFINED, trusted=trusted)
     name, memory = _free_name(path), isinstance(rule, WithMemory)
     rule = rule.rule if isinstance(rule, WithMemory) else rule
@@ -169,7 +169,7 @@ def with_memory(entry: NamedRule) -> list[NamedRule]:
 
 
 def _free_name(path: Path) -> str:
-    """The name of a file, which no other rule may have."""
+    """Name of a file without its suffix; raises if another rule has it."""
     try:
         named(path.stem)
     except ValueError:

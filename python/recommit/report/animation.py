@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Choose = Callable[[State, int], tuple[NDArray[Any], NDArray[Any]]]
 
 
-#: Milliseconds that a picture stays: of an action, of an observation, of the end.
+#: Duration of a frame in milliseconds: of an action, of an observation, of the end.
 ACTION, OBSERVATION, END = 220, 520, 2400
 MARGIN, HEAD, LEAST = 12, 48, 200
 #: Background, ink, pale ink and the colour of an observation, by theme.
@@ -41,21 +41,21 @@ COLOURS = {
 
 @dataclass(frozen=True, eq=False)
 class PlayedEpisode:
-    """What was played: ``states[t]`` is the state before action t, the last one where the episode ended."""
+    """A played episode: ``states[t]`` is the state before action t, the last one is where the episode ended."""
 
     task: Puzzle
     states: State
-    #: How many actions each decision committed to, and how many of them were executed.
+    #: Depth of each decision, and the number of actions of it that were executed.
     depths: tuple[int, ...]
     executed: tuple[int, ...]
     actions: tuple[int, ...]
     solved: bool
-    #: Observations that the episode might have.
+    #: Most observations of the episode.
     budget: int
 
     @property
     def observations(self) -> int:
-        """How many there were, one per decision."""
+        """Number of observations, one per decision."""
         return len(self.depths)
 
     def __len__(self) -> int:
@@ -108,7 +108,7 @@ def episode(
 
 
 def _start(state: Any) -> State:
-    """The cells of a state, which may be lists of numbers."""
+    """Cells of a state, which may also be an ``Instance`` or lists of numbers."""
     batch, one = checks.grids(state.state if isinstance(state, Instance) else state, "state")
     if not one:
         raise ValueError(f"state: expected 2 dimensions [rows, columns], got shape {batch.shape}")
@@ -176,7 +176,7 @@ def save_pictures(path: Path, pictures: Sequence[Any], times: Sequence[int]) -> 
 
 
 def _together(pictures: Sequence[Any]) -> Any:
-    """The first, middle and last picture beside each other: a box has the colour of its goal at the end alone."""
+    """First, middle and last picture side by side, for the palette: a box on its goal may occur at the end alone."""
     from PIL import Image
 
     chosen = [pictures[0], pictures[len(pictures) // 2], pictures[-1]]

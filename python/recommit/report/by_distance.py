@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from recommit.report.reading import Agent, Folder
 
-#: Columns of a figure, at most.
+#: Most columns of a figure.
 COLUMNS = 32
-#: Fewer decisions than this are drawn pale.
+#: Columns with fewer decisions are drawn pale.
 FEW = 10
 
 
 def distances(row: int, width: int) -> str:
-    """The distances of a row of ``width`` of them, in words."""
+    """Range of the distances in a row that covers ``width`` of them, in words."""
     first, last = row * width + 1, (row + 1) * width
     return str(first) if first == last else f"{first} to {last}"
 
@@ -44,8 +44,8 @@ class DepthCounts:
 
 
 def depth_counts(folder: Folder) -> list[DepthCounts]:
-    """Of the first agent, the control that shuffles its depths, and the oracle, as far as their decisions were kept:
-    under the largest budget, all seeds together."""
+    """Depth counts of the first agent, the control that shuffles its depths, and the oracle, as far as their decisions
+    were stored: under the largest budget, all seeds together."""
     decisions_of = []
     shown = (folder.first, folder.agent("shuffled"), folder.agent(ORACLE))
     for agent in dict.fromkeys(agent for agent in shown if agent is not None):
@@ -58,7 +58,7 @@ def depth_counts(folder: Folder) -> list[DepthCounts]:
     deepest = max((int(depth.max(initial=0)) for _, (_, depth) in decisions_of), default=0)
     many, result = max(deepest, PLAN_LENGTH), []
     for agent, (before, depth) in decisions_of:
-        alive = (before > 0) & (depth > 0)  # an answer that could not be read has no depth
+        alive = (before > 0) & (depth > 0)  # an unparsed answer has no depth
         row = (before[alive] - 1) // width
         place = row * many + depth[alive] - 1
         counts = np.bincount(place, minlength=many * ceil(furthest / width)).reshape(-1, many)

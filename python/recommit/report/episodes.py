@@ -1,5 +1,5 @@
-"""Episodes for the viewer of all pages: packed small, a letter or two per commitment; and which of an evaluation are
-shown, which of them first."""
+"""Episodes for the viewer of all pages: a compact packing of a letter or two per commitment, and the choice of the
+instances of an evaluation that are shown."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     #: Regret, best depth and cause (-1 where there is none) of every commitment.
     Costs = tuple[Sequence[float], Sequence[int], Sequence[int]]
 
-#: Letters of packed episodes that a page may hold.
+#: Most characters of packed episodes on a page.
 ROOM = 2_000_000
-#: Place among the kinds: the first agent solves what the best fixed depth does not. One of them is open at first.
+#: Index of the kind that the first agent solves and the best fixed depth does not; the viewer opens with one of these.
 AHEAD = 3
 
 
 def shown_beside(folder: Folder) -> Agent | None:
-    """The best fixed depth of the same plans, else the best fixed depth, else the next agent."""
+    """Second agent to show: the best fixed depth of the same plans, else the best fixed depth, else the next agent."""
     best = folder.best_fixed(folder.widest)
     next_agents = [agent for agent in folder.agents[1:] if folder.decisions(agent)]
     wanted = [folder.constant(folder.widest), best[0] if best else None, *next_agents[:1]]
@@ -36,7 +36,7 @@ def shown_beside(folder: Folder) -> Agent | None:
 
 
 def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
-    """What is worth seeing about each instance, under the largest budget: names, and one number per instance."""
+    """Kinds of instances, by which agents solve them under the largest budget: names, and one number per instance."""
     budget, first = folder.widest, folder.first
     solved = {a: folder.values(a, budget, "solved") for a in folder.agents}
     mine = solved[first] > 0.5
@@ -56,7 +56,7 @@ def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def choose(kinds: NDArray[np.int64], count: int) -> list[int]:
-    """Instances to show, drawn at random: as many of every kind as of any other while they last."""
+    """Draw instances to show at random, equally many of every kind as long as there are some."""
     order = np.random.default_rng(0).permutation(len(kinds))
     turn = np.zeros(len(kinds), np.int64)
     for kind in np.unique(kinds):
@@ -66,7 +66,7 @@ def choose(kinds: NDArray[np.int64], count: int) -> list[int]:
 
 
 def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | None:
-    """Episodes of up to ``count`` instances, fewer if they do not fit; None where nothing can be watched."""
+    """Packed episodes of up to ``count`` instances, fewer if they do not fit; None if no decisions were stored."""
     played = [(agent, rows[0], len(rows)) for agent in folder.agents if (rows := folder.decisions(agent))]
     if not played or folder.shape is None:
         return None
@@ -122,7 +122,7 @@ def possible_depths(every: Sequence[DecisionRows]) -> list[int]:
 def episodes(
     rows: DecisionRows, chosen: list[int], length: list[int], depths: list[int], *, head: bool = True
 ) -> list[dict[str, Any]]:
-    """By instance, see ``pack_episode``. Without ``head`` the depth head was not asked."""
+    """Packed episodes of the ``chosen`` instances, see ``pack_episode``; without ``head``, no depth probabilities."""
     probs = rows.head_probs()
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
@@ -181,6 +181,6 @@ def pack_episode(
 
 
 def in_255ths(logits: Any) -> bytes:
-    """Probabilities of logits [N, depths], row by row."""
+    """Softmax of logits [N, depths] in 255ths, row by row."""
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return bytes(np.rint(255 * weights / weights.sum(axis=-1, keepdims=True)).astype(np.uint8).tobytes())

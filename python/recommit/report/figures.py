@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recommit.report.by_distance import DepthCounts
     from recommit.report.reading import AgentPoint, Folder
 
-#: A mark per role, its size, and the words of a legend; those of the first agent are its own.
+#: Marker, size and legend text by role; the first agent's text is its own label.
 MARKS = {
     "first": ("o", 9, ""),
     "control": ("^", 7, "ignores the state"),
@@ -48,7 +48,7 @@ class ReportFigure:
     svg: bytes
     head: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
-    #: Draws it anew, for other forms.
+    #: Draws the figure anew, for other formats.
     draw: Callable[[], Figure] = field(compare=False, repr=False)
 
     def csv(self) -> str:
@@ -65,7 +65,7 @@ def write_folder(every: Iterable[ReportFigure], folder: Path) -> None:
     """Make a folder of figures, each as SVG, PDF, PNG and CSV."""
     files.make_folders(files.Files(), folder.absolute())
     for one in every:
-        name = re.sub(r"[/\\\0]", "_", one.name)  # the name of a stranger's budget is in it
+        name = re.sub(r"[/\\\0]", "_", one.name)  # it contains the budget's name from an untrusted file
         forms = {"svg": one.svg, "pdf": one.content("pdf"), "png": one.content("png"), "csv": one.csv().encode()}
         for ending, content in forms.items():
             files.replace(files.Files(), folder / f"{name}.{ending}", content)
@@ -80,8 +80,8 @@ def _made(
 
 
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
-    """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
-    depths and depth rules alone, or of all agents."""
+    """Success against actions under one budget, and the Pareto front: of all agents, or with ``compared_only`` of the
+    compared agents and of the policy's own fixed depths and depth rules."""
     points = reading.points(folder, budget)
     if compared_only:
         shown = reading.compared(folder, budget)
@@ -117,7 +117,7 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
 
 
 def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
-    """A step through the agents that none dominates, of all that are no oracles."""
+    """Draw the Pareto front, without privileged agents, as a step line."""
     could = {p.agent.name: (p.solved.mean, p.actions.mean) for p in points if p.agent.base not in PRIVILEGED}
     if could:
         ys, xs = map(list, zip(*(could[name] for name in pareto_front(could)), strict=True))
@@ -126,7 +126,7 @@ def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
 
 
 def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
-    """Fixed depths of one policy, joined; a mark holds its depth."""
+    """Draw the fixed depths of one policy as a joined line; each mark holds its depth."""
     agent, colour = family[-1].agent, COLOURS["fixed"]
     words = agent.brief.replace(f"fixed {agent.depth}", "fixed depth h")
     inside, text = (colour, "white") if number == 0 else ("white", colour)
@@ -146,7 +146,7 @@ def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
 
 
 def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
-    """Agents of one role that is not that of fixed depths, under one entry of the legend."""
+    """Draw the agents of one role (other than fixed depths) with one entry in the legend."""
     if not points:
         return
     mark, size, words = MARKS[role]
@@ -163,7 +163,7 @@ def _places(points: Sequence[AgentPoint]) -> tuple[list[float], list[float]]:
 
 
 def _bars(axes: Axes, points: Sequence[AgentPoint], role: str) -> None:
-    """95 % intervals of both."""
+    """Draw the 95 % intervals of solved and actions."""
     look: dict[str, Any] = {"color": COLOURS[role], "lw": 1.2, "alpha": 0.55}
     xs, ys = _places(points)
     axes.vlines(xs, [p.solved.low for p in points], [p.solved.high for p in points], **look)

@@ -1,7 +1,7 @@
-"""A page as one HTML file that needs nothing else: its styles, its one script, and the values that the script shows.
+"""A page as one self-contained HTML file: its styles, its one script, and the values that the script shows.
 
-Names of agents and instances come from files of strangers: whatever is not ``Html`` is escaped, each way into a page, a
-script or a link for itself. The page's own policy lets the browser run that script alone and load nothing.
+Names of agents and instances come from untrusted files: whatever is not ``Html`` is escaped, for pages, scripts and
+links separately. The content security policy lets the browser run that script alone and load nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Html(str):
 
 
 def escaped(value: object) -> Html:
-    """Text as HTML; HTML as it is."""
+    """Escape text; ``Html`` is returned unchanged."""
     return value if isinstance(value, Html) else Html(html.escape(plain(value), quote=True))
 
 
@@ -63,7 +63,7 @@ def minus(text: str) -> str:
 
 
 def json_script(identity: str, value: Any) -> Html:
-    """Values for a script, in an element that no browser executes."""
+    """JSON values for a script, in an element that browsers do not execute."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII: U+2028 and U+2029 are escaped as well
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -83,8 +83,8 @@ def document(
     packed: dict[str, Any] | None,
     links: Sequence[tuple[str, str]],
 ) -> str:
-    """The page around its sections, of the ``kind`` of a command; ``packed`` is for the viewer, ``links`` are the
-    sections' identities and words."""
+    """The whole page around its sections; ``kind`` is the name of the command, ``packed`` the viewer's values, and
+    ``links`` are the ids and labels of the sections."""
     script = rules(task) + "".join(asset(f"{name}.js") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(asset("page.html")).substitute(
@@ -106,7 +106,7 @@ def asset(name: str) -> str:
 
 
 def rules(task: str) -> str:
-    """How a page plays and draws the puzzle; of one that has no file in ``assets/puzzles`` no board is shown."""
+    """Script that plays and draws a puzzle; no board is shown for a puzzle without a file in ``assets/puzzles``."""
     own = resources.files("recommit.report") / "assets" / "puzzles" / f"{task}.js"
-    known = PurePath(task).name == task and own.is_file()  # an evaluation may be a stranger's
+    known = PurePath(task).name == task and own.is_file()  # the task comes from an untrusted file
     return asset("puzzles.js") + (own.read_text(encoding="utf-8") if known else "")

@@ -1,4 +1,4 @@
-"""What a report is asked for. Light to import: the command line makes its flags of it."""
+"""Options of a report. Light to import: the command line makes its flags of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Which evaluations a page is about, and what is written.
+    """Make the report of an evaluation, as one HTML page.
 
     Args:
         eval: The folder of an evaluation (see recommit evaluate).
-        out: The page to write, an HTML file, or .md for the table of all seeds alone; it is replaced whole or not at
-            all.
+        out: The page to write, an HTML file, or .md for the table of all seeds alone; it is replaced atomically.
         seeds: Evaluations of the same family with other seeds; one table takes all of them together (default: none).
         instances: Most instances whose episodes can be watched.
         figures: Write every figure to this folder as well, as SVG, PDF, PNG and CSV (default: none is written).

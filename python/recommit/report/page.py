@@ -32,13 +32,13 @@ class ReportPage:
 
     html: str
     figures: tuple[ReportFigure, ...]
-    #: Instances that can be watched, of how many.
+    #: Number of instances whose episodes can be watched, and of all.
     watched: int
     of: int
 
 
 class Section(NamedTuple):
-    """The title of a section, how to read it, and its word in the line of links."""
+    """Title of a section, how to read it, and its label in the line of links."""
 
     title: str
     how: str
@@ -79,7 +79,7 @@ SECTIONS = {
 
 
 def write(options: ReportOptions) -> ReportPage:
-    """Make the page, and the figures if they are asked for; each file is replaced whole or not at all."""
+    """Write the page, and the figures if there is a folder for them; each file is replaced atomically."""
     if options.out.exists() and b"<html" not in safe_open.content(options.out)[:1000].lower():
         raise errors.WrongFolder(f"out: expected a new file or an HTML page, got {options.out}, which is neither")
     forms, folder = (".svg", ".pdf", ".png", ".csv"), options.figures
@@ -118,12 +118,12 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
 
 
 def section(name: str, about: Section, *parts: object) -> Html:
-    """Under its title, and how it is read."""
+    """Section with its title and the text on how to read it."""
     return tag("section", tag("h2", about.title), tag("p", about.how, class_="how"), *parts, id=name)
 
 
 def shown(figure: ReportFigure, drawn: list[ReportFigure]) -> Html:
-    """A figure with its numbers beside it. As an image it can run nothing, whatever the names in it."""
+    """A figure with a link to its numbers as CSV. As an image it can run nothing, whatever the names in it."""
     drawn.append(figure)
     table = html.data_link("text/csv", figure.csv().encode())
     link = tag("a", "CSV", href=table, download=f"{figure.name}.csv", aria_label=f"{figure.title} as CSV")
@@ -132,12 +132,12 @@ def shown(figure: ReportFigure, drawn: list[ReportFigure]) -> Html:
 
 
 def grid(every: list[ReportFigure], drawn: list[ReportFigure]) -> Html:
-    """Side by side."""
+    """Figures side by side."""
     return tag("div", *(shown(figure, drawn) for figure in every), class_="grid")
 
 
 def viewer(packed: dict[str, Any] | None) -> Html:
-    """The episode viewer; nothing to watch where there are no episodes."""
+    """The episode viewer, or a note that there are no episodes to watch."""
     if packed is None:
         return tag("p", "There are no episodes to watch.", class_="missing")
     many = (

@@ -1,6 +1,6 @@
-"""The one style of our matplotlib figures, and files of them that are the same bytes every time.
+"""The style of all matplotlib figures, and files of them that are the same bytes every time.
 
-Nothing here changes the process of a user: no backend is chosen, and settings hold within ``style`` alone.
+Global state of the process stays as it is: no backend is chosen, and settings hold within ``style`` alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INK, SOFT, RULE = "#1f2430", "#5b6373", "#e3e1da"
-#: By role of an agent.
+#: Colours by the role of an agent.
 COLOURS = {
     "first": "#1f5fb0",
     "fixed": "#c2570c",
@@ -31,7 +31,7 @@ COLOURS = {
     "privileged": "#0a7a5c",
     "other": SOFT,
 }
-#: Of depths 1 to 16.
+#: Colours of depths 1 to 16.
 DEPTHS = (
     *("#f5c451", "#b9c96a", "#82c28d", "#4aa9a6", "#3b93b3", "#3576b3", "#32579f", "#2c3a7e"),
     *("#4b3a86", "#63398b", "#7a398c", "#8f3a88", "#a23d7f", "#b24373", "#c04b66", "#cb5558"),
@@ -59,7 +59,7 @@ _STYLE = {
     "svg.hashsalt": "recommit",
     "pdf.fonttype": 42,
 }
-#: Nothing that changes from day to day or from machine to machine.
+#: Metadata without dates, versions or machines, so that files are reproducible.
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "recommit"},
     "pdf": {"CreationDate": None, "Producer": None, "Creator": "recommit"},
@@ -69,7 +69,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def style(**settings: Any) -> Iterator[None]:
-    """Matplotlib's own settings with ours, and these, whatever the user's are; afterwards the user's again."""
+    """Use matplotlib's defaults with our style and ``settings``; restores the user's settings afterwards."""
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*[Gg]lyph.*missing from.*")  # names may hold any character
         mpl.rcdefaults()
@@ -78,7 +78,7 @@ def style(**settings: Any) -> Iterator[None]:
 
 
 def figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, that makes room for its labels; outside pyplot, so that nothing has to close it."""
+    """An empty figure, in inches, with constrained layout; outside pyplot, so that nothing has to close it."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -93,7 +93,7 @@ def content(drawn: Figure, form: str) -> bytes:
 
 
 def save(drawn: Figure, *paths: Path) -> None:
-    """Write a figure in the forms that the names end in; each file is replaced whole or not at all."""
+    """Write a figure in the formats of the file names' suffixes; each file is replaced atomically."""
     for path in paths:
         with replacing(path) as file:
             file.write(content(drawn, path.suffix.removeprefix(".")))

@@ -1,4 +1,4 @@
-"""A finished evaluation's folder, read for a report. What is damaged or lacks a part is an error."""
+"""Reads a finished evaluation's folder for a report; raises if a file is missing or damaged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from recommit.results.table import Results
 
-#: What a page needs of the rows of summary.json and comparisons.json.
+#: Fields that a page needs of the rows of summary.json and comparisons.json.
 SUMMARY: verified.Fields = {
     **dict.fromkeys(("agent", "task", "budget"), str),
     "decisions": int,
@@ -43,7 +43,7 @@ COMPARISON: verified.Fields = {
     "dominates": bool,
     "dominates_significantly": bool,
 }
-#: What the spec of an evaluation says; of the second, what it says at all.
+#: Fields of an evaluation's plan: required ones, and optional ones.
 PLAN: verified.Fields = {"agents": [str], "instances": int}
 OPTIONS: verified.Fields = {
     "run": str,
@@ -63,30 +63,29 @@ INSTANCES = {"id": "string", "state": "binary", "length": "int32"}
 class Agent(AgentName):
     """An agent and its role in the figures."""
 
-    label: str = ""  #: as on the page: without folders
+    label: str = ""  #: its name with its folder shortened
     role: str = ""  #: first, fixed, control, oracle, privileged or other
-    words: str = ""  #: what it does, to be read: no two agents have the same
+    words: str = ""  #: readable label, unique among the agents
 
     @property
     def name(self) -> str:
-        """As in the files."""
+        """Name in the files of the evaluation."""
         return str(self)
 
     @property
     def brief(self) -> str:
-        """What it does in a few letters, for figures."""
+        """Short label for figures."""
         return brief(AgentName.parse(self.label))
 
     @property
     def family(self) -> tuple[str, bool]:
-        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth
-        each."""
+        """Key of fixed depths that belong together: of one policy, or of runs that were trained for one depth each."""
         return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.samples_actions
 
 
 def agents_of(names: list[str], seed: str = "") -> list[Agent]:
-    """Labels name a policy by its folder, and by as many folders above it as tell it from another; ``seed`` is that of
-    the evaluation's own policy."""
+    """Parse agents. Labels name a policy by its folder, and by as many folders above it as make it unique; ``seed`` is
+    that of the evaluation's own policy."""
     agents = [AgentName.parse(name) for name in names]
     folders = [PurePath(agent.run).parts for agent in agents]
     labels = [replace(agent, run=_telling(parts, folders)) for agent, parts in zip(agents, folders, strict=True)]
@@ -98,7 +97,7 @@ def agents_of(names: list[str], seed: str = "") -> list[Agent]:
 
 
 def _words(agents: list[AgentName], seed: str) -> list[str]:
-    """Words for every label. Of agents with the same words, those of another seed say which, else all their folder."""
+    """Readable label of every agent. Duplicates get the seed, if it is another one, or else the folder."""
     plain = [readable(agent) for agent in agents]
     by_seed = [
         f"{words}, seed {own}" if (own := seed_of(agent.run)) not in ("", seed) and plain.count(words) > 1 else words
@@ -111,7 +110,7 @@ def _words(agents: list[AgentName], seed: str) -> list[str]:
 
 
 def _telling(parts: tuple[str, ...], folders: list[tuple[str, ...]]) -> str:
-    """As many folders at the end of a path as tell it from the others."""
+    """The shortest end of a path that tells it from the others."""
     for many in range(1, len(parts) + 1):
         if all(other == parts or other[-many:] != parts[-many:] for other in folders):
             return "/".join(parts[-many:])
@@ -185,7 +184,7 @@ class Folder:
         return max(self.budgets, key=lambda name: self.budgets[name])
 
     def agent(self, base: str) -> Agent | None:
-        """An agent of the evaluation's own policy, which observes as the first agent does."""
+        """Agent of the evaluation's own policy, with the first agent's augmentations; None if it was not played."""
         own = (a for a in self.agents if a.base == base and not a.run and a.augmentations == self.first.augmentations)
         return next(own, None)
 
@@ -193,7 +192,7 @@ class Folder:
         """The fixed depth that solves most, ties to the smaller; and whether it was chosen on validation instances.
 
         Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
-        other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
+        other seeds do not count: they may come from another warm start, which says nothing about the depth.
         """
         found = self._most_solved(budget, "validation_solve_rate")
         return (found, True) if found else None if (most := self.in_hindsight(budget)) is None else (most, False)
@@ -203,7 +202,7 @@ class Folder:
         return self._most_solved(budget, "solve_rate")
 
     def _most_solved(self, budget: str, field: str) -> Agent | None:
-        """Of fixed depths of this seed; None where one of them does not have the figure."""
+        """The fixed depth of this seed with the highest ``field``; None if one of them lacks it."""
         every = (a for a in self.agents if a.depth and not a.samples_actions and a is not self.first)
         fixed = [a for a in every if not self.of_another_seed(a)]
         rates = {(agent.depth, i): self.row(agent, budget).get(field) for i, agent in enumerate(fixed)}
@@ -217,27 +216,27 @@ class Folder:
         return next((a for a in self.agents if a.name == name), None)
 
     def of_another_seed(self, agent: Agent) -> bool:
-        """Does it ask a policy that was trained with another seed than the evaluation's own?"""
+        """True if the agent's policy was trained with another seed than the evaluation's own."""
         return bool(self.seed) and seed_of(agent.run) not in ("", self.seed)
 
     def row(self, agent: Agent, budget: str) -> dict[str, Any]:
-        """Its figures."""
+        """Summary row of an agent under a budget."""
         return self.rows[agent.name, budget]
 
     @cached_property
     def instances(self) -> dict[str, list[Any]]:
-        """id, state, length."""
+        """Columns id, state and length of the instances."""
         arrays = columns(self.path / "instances.parquet", self.table("instances.parquet"), INSTANCES)
         return {name: array.tolist() for name, array in arrays.items()}
 
     @cached_property
     def rooms(self) -> NDArray[np.int64] | None:
-        """Which instances are in the same room, where the data keeps rooms apart."""
+        """[instances] number of the room; None unless the data keeps rooms apart."""
         return seeds.rooms_of(self.path)
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """Rows and columns of the states, from the instances' names; None where these do not say them."""
+        """Rows and columns of the states, parsed from the instances' names; None if these do not contain them."""
         match = re.search(r"/(\d{1,2})x(\d{1,2})\b", str(self.instances["id"][0])) if self.instances["id"] else None
         shape = (int(match[1]), int(match[2])) if match else None
         return shape if shape and shape[0] * shape[1] == len(self.instances["state"][0]) else None
@@ -255,7 +254,7 @@ class Folder:
         return found
 
     def decisions(self, agent: Agent) -> list[DecisionRows]:
-        """Rows under the largest budget, for every seed that was kept."""
+        """Decisions under the largest budget, for every stored seed."""
         stem = f"{agent.stem}@{self.budgets[self.widest]}"
         names = [f"decisions/{name}.parquet" for name in (stem, *(f"{stem}-s{seed}" for seed in range(64)))]
         count = self.spec["instances"]
@@ -263,17 +262,17 @@ class Folder:
         return [until_lost(rows) for rows in found] if self.spec.get("stop_on_deadlock") else found
 
     def has(self, name: str) -> bool:
-        """Is there a file by this name, or should there be one?"""
+        """True if the file exists or is listed in the digests."""
         return verified.exists(self.path, name)
 
     def table(self, name: str) -> Any:
-        """A file of columns."""
+        """Read a Parquet file."""
         return parsed(self.path / name, verified.content(self.path, name))
 
 
-#: The group of the results table that is open.
+#: Group of the results table that is open.
 COMPARED = "The comparison"
-#: The others, from below, and which agents are in each: an agent is in the first that fits.
+#: The other groups, from the bottom, with their conditions; an agent is in the first group that fits.
 GROUPS: dict[str, Callable[[Folder, Agent], bool]] = {
     "Privileged: with the exact distance": lambda _, agent: agent.base in PRIVILEGED,
     "Other seeds": lambda folder, agent: folder.of_another_seed(agent),
@@ -285,7 +284,7 @@ GROUPS: dict[str, Callable[[Folder, Agent], bool]] = {
 
 
 def compared(folder: Folder, budget: str) -> dict[Agent, str]:
-    """The agents that the result is about, and why each of them is."""
+    """The agents in ``COMPARED``, and the reason for each of them."""
     best, constant = folder.best_fixed(budget), folder.constant(budget)
     why = {folder.first: ""}
     if best:
@@ -300,7 +299,7 @@ def compared(folder: Folder, budget: str) -> dict[Agent, str]:
 
 
 def groups(folder: Folder, budget: str) -> dict[str, list[Agent]]:
-    """Every agent in one group; groups without any are left out."""
+    """Agents by group, each in one; empty groups are left out."""
     grouped: dict[str, list[Agent]] = {
         COMPARED: list(compared(folder, budget)),
         **{name: [] for name in reversed(GROUPS)},
@@ -312,7 +311,7 @@ def groups(folder: Folder, budget: str) -> dict[str, list[Agent]]:
 
 
 def points(folder: Folder, budget: str) -> list[AgentPoint]:
-    """Every agent: Wilson's interval of the share solved, t of the mean of actions."""
+    """A point per agent, with Wilson's interval of the solve rate and the t interval of mean actions."""
     result = []
     for agent in folder.agents:
         row = folder.row(agent, budget)

@@ -1,4 +1,4 @@
-"""What a report says in words and tables; every number comes from the evaluation's files."""
+"""Text and tables of a report; every number comes from the evaluation's files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
     from recommit.report.reading import AgentPoint, Folder
 
-#: What "significant" means, once.
+#: Definition of "significant" on the page.
 SIGNIFICANT = "Significant: the 95 % interval of the paired difference excludes zero."
 
 
 def title(folder: Folder) -> str:
-    """The agent and the puzzle."""
+    """Title of the page: the first agent and the puzzle."""
     size = "{}x{} ".format(*folder.shape) if folder.shape else ""
     return f"{_capital(folder.first.words)} on {size}{folder.task}"
 
 
 def verdict(folder: Folder, budget: str) -> str:
-    """The first agent against the best fixed depth in one sentence, no more than the intervals show."""
+    """Sentence that compares the first agent with the best fixed depth, and claims no more than the intervals show."""
     own, best = folder.row(folder.first, budget), folder.best_fixed(budget)
     words, solved, actions = (
         _capital(folder.first.words),
@@ -56,7 +56,7 @@ def verdict(folder: Folder, budget: str) -> str:
 
 
 def first_screen(folder: Folder, front: Html, viewer: Html) -> Html:
-    """The verdict, what the depth rule gains, the Pareto front, and an episode of two agents."""
+    """First screen: the verdict, the gain share, the Pareto front, and an episode of two agents."""
     budget = folder.widest
     others = [
         tag(
@@ -83,7 +83,7 @@ def first_screen(folder: Folder, front: Html, viewer: Html) -> Html:
 
 
 def where(folder: Folder, budget: str) -> str:
-    """On how many instances of what, with which budget, and which fixed depth is the best one."""
+    """Sentences on the number and kind of instances, the budget, and the choice of the best fixed depth."""
     text = f"{folder.spec['instances']:,} test puzzles{_lengths(folder)}; "
     text += f"at most {folder.budgets[budget]} observations each."
     if best := folder.best_fixed(budget):
@@ -102,8 +102,8 @@ def _lengths(folder: Folder) -> str:
 
 
 def gain_share(folder: Folder, budget: str) -> Html | None:
-    """How far the depth rule goes from the best fixed depth of its plans to the oracle depth, with its interval; None
-    where the evaluation has none."""
+    """Box with the gain share of the depth rule between the best fixed depth and the oracle depth of its plans; None if
+    the evaluation has no gain shares."""
     row = folder.row(folder.first, budget)
     if "gain" not in row:
         return None
@@ -138,13 +138,13 @@ UNPRICED = "solved episodes alone count"
 
 
 def prices(folder: Folder) -> str:
-    """What actions and observations cost, in words."""
+    """Prices of actions and observations, in words."""
     words = Prices(*(folder.spec.get(f"price_{what}", 0.0) for what in ("action", "observation"))).words
     return f"prices: {' and '.join(words)}" if words else UNPRICED
 
 
 def results(folder: Folder) -> Html:
-    """Every agent under every budget, in groups that fold, beside the paired differences of the first one."""
+    """Results of every agent under every budget, in groups that fold, with paired differences from the first agent."""
     return joined(*(_of_budget(folder, budget) for budget in folder.budgets))
 
 
@@ -165,7 +165,7 @@ def _of_budget(folder: Folder, budget: str) -> Html:
 
 
 def _columns(folder: Folder, budget: str) -> dict[str, Callable[[AgentPoint], Any]]:
-    """The columns of the table: figures of an agent, and the first agent's paired differences from it."""
+    """Columns of the results table: figures of an agent, and the first agent's paired differences from it."""
     rows = {agent: folder.row(agent, budget) for agent in folder.agents}
     against = {agent: folder.against.get((agent.name, budget)) for agent in folder.agents}
     why = reading.compared(folder, budget)
@@ -217,7 +217,7 @@ def _bold(less: Interval) -> Html | str:
 
 
 def made(folder: Folder) -> Html:
-    """The test set, and what is not on the page since the evaluation did not keep it."""
+    """Sentence on the instances, agents, budgets, prices and the digest of the test set."""
     spec = folder.spec
     digest = f" Their digest is {spec['test_set']}." if spec.get("test_set") else ""
     budgets = " and ".join(f"{word} (K = {k})" for word, k in folder.budgets.items())

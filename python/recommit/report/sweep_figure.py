@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def write(card: dict[str, Any], *paths: Path) -> None:
-    """Draw it."""
+    """Draw the figure and write it to the files."""
     with plotting.style():
         plotting.save(drawn(card), *paths)
 
 
 def drawn(card: dict[str, Any]) -> Figure:
-    """Every row as a mark with its interval, filled on the Pareto frontier, which is a step line; fixed depths are
-    joined and hold their depth, rules have an entry in the legend each."""
+    """Figure with a mark and interval per row, filled on the Pareto frontier (a step line). Fixed depths are joined and
+    their marks hold the depth; each rule has an entry in the legend."""
     figure = plotting.figure(7.2, 4.4)
     axes = figure.subplots()
     scale = 100 if card["score"] == "success" else 1

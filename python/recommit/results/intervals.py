@@ -9,8 +9,8 @@ anything else           Student's t, of means and of ratios made linear
 
 Values are [instances], or [seeds, instances] of several training seeds. ``groups`` numbers instances that belong
 together, such as levels of one room; groups are then the independent units. With several seeds an estimate is about the
-method: its interval is that of t over seeds, or over instances where this is wider. With one seed it is about this very
-policy. p is below 0.05 exactly where the 95 % interval excludes zero.
+method: its interval is that of t over seeds, or over instances where this is wider. With one seed it is about that
+policy alone. p is below 0.05 exactly where the 95 % interval excludes zero.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Z95 = 1.959963984540054
 #: An oracle nearer to the best fixed depth than this leaves nothing to gain.
 LEAST_GAIN = 1e-9
-#: Student's law with more degrees of freedom is that of this many.
+#: Cap on the degrees of freedom of Student's law, which hardly changes beyond it.
 _MOST_FREEDOM = 10_000
 
 
@@ -53,24 +53,24 @@ class Interval:
         return int(self.low > 0) - int(self.high < 0)
 
     def scaled(self, factor: float) -> Interval:
-        """In another unit; a negative factor turns the interval round."""
+        """The interval in another unit; a negative factor swaps its ends."""
         low, high = sorted((factor * self.low, factor * self.high))
         return Interval(factor * self.mean, low, high, self.p)
 
     def values(self) -> dict[str, float | None]:
-        """For JSON: None for infinite ends."""
+        """Fields for JSON, with None for infinite ends."""
         return {name: value if isfinite(value) else None for name, value in vars(self).items()}
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Interval:
-        """Read what ``values`` wrote."""
+        """Inverse of ``values``."""
         low, high = (values[key] for key in ("low", "high"))
         ends = -inf if low is None else low, inf if high is None else high
         return cls(values["mean"], *ends, values.get("p", 1.0))
 
 
 def share(solved: ArrayLike, groups: Groups = None) -> Interval:
-    """A share and Wilson's interval, with as many trials as independent ones would carry the same information."""
+    """A share with Wilson's interval, for the effective number of independent trials in ``groups``."""
     values = np.asarray(solved, np.float64)
     count, mean_ = len(values), float(values.mean()) if len(values) else 0.0
     low, high = wilson(mean_, _trials(values, groups, count * mean_ * (1.0 - mean_)))
@@ -87,7 +87,7 @@ def wilson(share_: float, trials: float, z: float = Z95) -> tuple[float, float]:
 
 
 def _trials(values: Floats, groups: Groups, squares: float) -> float:
-    """Independent trials with the information of these values, whose squared deviations sum to ``squares``."""
+    """Effective number of independent trials of these values, whose squared deviations sum to ``squares``."""
     count = len(values)
     if groups is None or count == 0:
         return count
@@ -100,12 +100,12 @@ def _trials(values: Floats, groups: Groups, squares: float) -> float:
 
 
 def mean(values: ArrayLike, groups: Groups = None) -> Interval:
-    """The mean of numbers."""
+    """Mean with its t interval."""
     return ratio(values, np.ones_like(values, np.float64), groups)
 
 
 def difference(one: ArrayLike, other: ArrayLike, groups: Groups = None) -> Interval:
-    """The mean of ``one`` minus that of ``other``, of the same instances: of shares where every value is 0 or 1."""
+    """Paired mean difference ``one - other``; Newcombe's interval for one seed whose values are all 0 or 1, else t."""
     first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if first.ndim == 1 and all(((each == 0) | (each == 1)).all() for each in (first, second)):
         return _paired_shares(first, second, groups)
@@ -145,7 +145,7 @@ def mean_gain(
 
 
 def ratio(over: ArrayLike, under: ArrayLike, groups: Groups = None) -> Interval:
-    """A ratio of sums, made linear."""
+    """A ratio of sums, with the t interval of its linearisation."""
     over, under = np.asarray(over, np.float64), np.asarray(under, np.float64)
     if not over.size:
         return Interval(0.0, 0.0, 0.0)
@@ -181,7 +181,7 @@ def _sums(values: Floats, groups: NDArray[np.integer[Any]]) -> Floats:
 
 
 def _student(estimate: float, moves: Floats, groups: Groups) -> Interval:
-    """An estimate's interval from what each instance moves it by; the moves sum to zero."""
+    """t interval of an estimate, from the influence of each instance on it; these ``moves`` sum to zero."""
     if groups is not None:
         moves = _sums(moves, groups)
     units = len(moves)
@@ -196,7 +196,7 @@ def _student(estimate: float, moves: Floats, groups: Groups) -> Interval:
 
 
 def _within(t: float, freedom: int) -> float:
-    """The chance that Student's t lies within -t and t (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    """Probability that Student's t lies within -t and t (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
     angle = atan(t / sqrt(freedom))
     if freedom == 1:
         return 2 * angle / pi
@@ -213,7 +213,7 @@ def _quantile(freedom: int) -> float:
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function becomes positive, by bisection."""
+    """Point where a function becomes positive, by bisection."""
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) > 0 else (middle, high)
@@ -235,7 +235,7 @@ def _paired_shares(one: Floats, other: Floats, groups: Groups) -> Interval:
         return Interval(0.0, low, high)
 
     def reach(z: float) -> float:
-        """How far the interval at this quantile reaches beyond zero."""
+        """Distance by which the interval at this quantile reaches beyond zero."""
         low, high = _newcombe(cells, z)
         return -low if estimate > 0 else high
 

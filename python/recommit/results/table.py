@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 
 Key = TypeVar("Key")
-#: What counts as no worse, in solved episodes, or as a share of a return's range: ``deepest_within``.
+#: Margin of ``deepest_within``, in the share of solved episodes, or as a share of a return's range.
 MARGIN = 0.05
-#: Where there is no figure.
+#: Cell without a figure.
 NONE = "-"
 #: For a gain share where the oracle is not significantly better than the best fixed depth.
 NO_ROOM = "no room"
-#: A spreadsheet takes cells that begin so for formulas.
+#: Beginnings of cells that a spreadsheet takes for formulas.
 _FORMULA = ("=", "+", "-", "@", "\t")
-#: What is none though it begins so: figures, perhaps with an interval or a count.
+#: Cells that are no formulas though they begin so: figures, perhaps with an interval or a count.
 _FIGURE = re.compile(r"[+-]?[\d.,]+( \([-+\d., of]+\))?(; [+-][\d.,]+( \([-+\d., of]+\))?)*|-")
 #: On pages: a minus, and a dash where there is no figure.
 MINUS, DASH = "\u2212", "\u2013"
@@ -50,7 +50,7 @@ MINUS, DASH = "\u2212", "\u2013"
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Long rows, one per episode: agent, budget, seed, instance, group, and what was measured of it.
+    """Long rows, one per episode: agent, budget, seed, instance, group, and measured columns.
 
     ``seed`` is that of training. Rows of the same agent, budget, seed and instance are repetitions, and averaged.
     """
@@ -69,7 +69,7 @@ class Results:
 
     @classmethod
     def joined(cls, parts: Iterable[Results]) -> Results:
-        """Rows of several tables."""
+        """Concatenate the rows of several tables."""
         every = list(parts)
         names = [each.name for each in fields(cls) if each.name != "measured"]
         keys: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in every]) for name in names}
@@ -94,8 +94,8 @@ class Results:
         return np.unique(self.seed[self._places[agent, budget]]).tolist()
 
     def values(self, agent: str, budget: str | int, column: str, seeds: Sequence[int] | None = None) -> Floats:
-        """[seeds, instances] means of a column, of all seeds or some; [instances] of one seed. Every seed has the same
-        instances."""
+        """[seeds, instances] means of a column, of all seeds or some; [instances] of one seed. Raises unless every seed
+        has the same instances."""
         own, some = self._places[agent, budget], self.seeds(agent, budget) if seeds is None else seeds
         own = own[np.isin(self.seed[own], some)]
         instances, place = np.unique(self.instance[own], return_inverse=True)
@@ -107,12 +107,12 @@ class Results:
         return means[0] if len(some) == 1 else means
 
     def groups(self, agent: str, budget: str | int) -> NDArray[np.int64]:
-        """[instances] the group of each."""
+        """[instances] group of each instance."""
         own = self._places[agent, budget]
         return self.group[own][np.unique(self.instance[own], return_index=True)[1]]
 
     def mean(self, agent: str, budget: str | int, column: str) -> Interval:
-        """The mean of a column."""
+        """Mean of a column with its interval."""
         return intervals.mean(self.values(agent, budget, column), self.groups(agent, budget))
 
     def difference(self, agent: str, other: str, budget: str | int, column: str) -> Interval:
@@ -125,13 +125,13 @@ class Results:
 
 
 def bounds(interval: Interval | None) -> tuple[Any, float | None, float | None]:
-    """Mean, low and high of an interval as fields of a row; None for what it has not."""
+    """Mean, low and high of an interval as fields of a row; None for those that are missing or infinite."""
     values = {} if interval is None else interval.values()
     return values.get("mean"), values.get("low"), values.get("high")
 
 
 def of_bounds(ends: Sequence[float | None]) -> Interval:
-    """The interval whose ``bounds`` these are."""
+    """Inverse of ``bounds``."""
     return Interval.of(dict(zip(("mean", "low", "high"), ends, strict=True)))
 
 
@@ -142,7 +142,7 @@ def flat(name: str, interval: Interval | None) -> dict[str, Any]:
 
 def best(merits: Mapping[Key, Any]) -> Key | None:
     """The candidate with the highest merit (a number or a tuple of numbers), such as its mean on validation instances;
-    of equals the smallest key, whatever their order. None of none."""
+    ties go to the smallest key. None without candidates."""
     return max(sorted(merits), key=merits.__getitem__, default=None)  # type: ignore[type-var]
 
 
@@ -153,8 +153,8 @@ def deepest_within(differences: Mapping[int, Interval], margin: float = MARGIN) 
 
 
 def pareto(points: Mapping[Key, tuple[float, float]]) -> list[Key]:
-    """Those that no other point dominates, of (benefit, cost), by rising cost: at least as good in both and better in
-    one."""
+    """Keys of the points (benefit, cost) that no other point dominates, by rising cost. A point dominates another if it
+    is at least as good in both and better in one."""
     order = sorted(points, key=lambda key: (points[key][1], -points[key][0]))
     front: list[Key] = []
     for key in order:
@@ -171,7 +171,7 @@ def undominated(budget: int, actions: float, depths: tuple[int, ...]) -> list[in
 
 
 def number(value: float | None, digits: int = 1, scale: float = 1.0, *, sign: bool = False) -> str:
-    """A figure with its digits; a dash for None, a point rather than a minus zero."""
+    """A figure with its digits; a dash for None, and never a minus zero."""
     if value is None or not isfinite(value):
         return NONE
     rounded = round(scale * value, digits) + 0.0
@@ -216,16 +216,16 @@ class Grid:
 
     @classmethod
     def of(cls, head: str | Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
-        """Take any sequences, or a head as it is printed: ``a | b``."""
+        """Make a grid of any sequences; the head may also be text: ``a | b``."""
         return cls(tuple(head.split(" | ") if isinstance(head, str) else head), tuple(map(tuple, rows)))
 
     @classmethod
     def by(cls, columns: Mapping[str, Callable[[Any], str]], records: Iterable[Any]) -> Grid:
-        """A row for each record: columns are functions of it, by their heads."""
+        """Make a grid with a row per record; ``columns`` maps each head to a function of the record."""
         return cls.of(tuple(columns), [[fill(each) for fill in columns.values()] for each in records])
 
     def markdown(self) -> str:
-        """Padded, so that it reads as plain text; every column but the first to the right."""
+        """Markdown, padded so that it reads as plain text; every column but the first is right-aligned."""
         lines = [[cell(value) for value in line] for line in (self.head, *self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.head))]
         padded = [
@@ -241,8 +241,8 @@ class Grid:
         return csv_text(self.head, self.rows)
 
     def html(self, label: str, *, columns: Sequence[str] = (), rows: Sequence[str] = ()) -> str:
-        """A table that scrolls by itself where it is wider than the screen; ``columns`` and ``rows`` are classes.
-        Cells that have ``__html__`` are taken as they are."""
+        """HTML table that scrolls in itself if it is wider than the screen; ``columns`` and ``rows`` are CSS classes.
+        Cells that have ``__html__`` are not escaped."""
         kinds = [*columns] or [""] * len(self.head)
         tops = [f'<th scope="col"{_class(kind)}>{_markup(c)}</th>' for c, kind in zip(self.head, kinds, strict=True)]
         body = []

@@ -1,4 +1,4 @@
-"""Episodes as rows: one per decision. Everything else -- episodes, metrics, tables -- is computed from these."""
+"""Episodes as rows, one per decision. Everything else -- episodes, metrics, tables -- is computed from these."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from recommit.rollout.trace import Trace
     from recommit.runs.distributed import Team
 
-#: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8], or up to 16.
+#: Any agent: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8], or up to 16.
 Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
 
-#: More than any recipe can ask for.
+#: Upper limit of instances, more than any recipe can have.
 MOST_INSTANCES = 1 << 24
-#: In ``entropy`` and ``probs``: the depth head was not asked.
+#: Value in ``entropy`` and ``probs`` if the depth head was not used.
 NOT_ASKED = np.nan
 
 
@@ -48,26 +48,26 @@ class DecisionRows:
     entropy: NDArray[np.float32]  #: of the depth head, in nats
     probs: NDArray[np.float32]  #: that the depth head gave to the depth
     actions: NDArray[np.uint32]  #: of the plan, two bits each, the first lowest
-    depth_probs: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
+    depth_probs: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not used
     #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: not known.
     plan_probs: NDArray[np.uint64]
-    #: The same of depths and actions beyond eight, the ninth in the first byte. Files have them of longer plans alone.
+    #: The same for depths and actions beyond eight, the ninth in the first byte; stored for longer plans only.
     depth_probs_9: NDArray[np.uint64]
     plan_probs_9: NDArray[np.uint64]
 
     @classmethod
     def of(cls, **columns: NDArray[Any]) -> DecisionRows:
-        """Columns of any width; of a depth head that was not asked, ``NOT_ASKED`` and 0."""
+        """Build rows from columns of any dtype; missing columns of probabilities become ``NOT_ASKED`` and 0."""
         count = len(columns["instance"])
         columns = {name: np.full(count, default, _KINDS[name]) for name, default in _UNASKED.items()} | columns
         return cls(**{name: columns[name].astype(kind, copy=False) for name, kind in _KINDS.items()})
 
     def head_probs(self) -> NDArray[np.uint8]:
-        """[N, 16] that the depth head gave to each depth, in 255ths."""
+        """[N, 16] probability that the depth head gave to each depth, in 255ths."""
         return np.stack([self.depth_probs, self.depth_probs_9], axis=1).astype("<u8").view(np.uint8)
 
     def stored(self) -> dict[str, NDArray[Any]]:
-        """The columns of a file; of plans of eight actions they are narrower and fewer."""
+        """Columns to store; narrower and fewer for plans of at most eight actions."""
         columns = {name: getattr(self, name) for name in _KINDS}
         if any(columns[name].any() for name in _LONG) or (self.actions >> 2 * PLAN_LENGTH).any():
             return columns
@@ -76,7 +76,7 @@ class DecisionRows:
 
     @classmethod
     def of_table(cls, path: Path, table: Any, instances: int = MOST_INSTANCES) -> DecisionRows:
-        """Of the parsed file ``path``, whose rows must be decisions on at most this many instances."""
+        """Read rows from the parsed file ``path``, which must hold decisions on at most this many instances."""
         from recommit.data import parquet
 
         stored = _KINDS
@@ -94,7 +94,7 @@ class DecisionRows:
         return len(self.instance)
 
     def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> DecisionRows:
-        """Some of them."""
+        """Select rows by a mask or by indices."""
         return DecisionRows(*(getattr(self, f.name)[keep] for f in fields(self)))
 
 
@@ -105,18 +105,18 @@ _KINDS = dict(
         strict=True,
     )
 )
-#: What only plans of more than eight actions have, and the type that shorter ones are kept in.
+#: Columns of plans with more than eight actions only, and the dtype of ``actions`` for shorter plans.
 _LONG, _SHORT_ACTIONS = ("depth_probs_9", "plan_probs_9"), "u2"
 _UNASKED = {"entropy": NOT_ASKED, "probs": NOT_ASKED, **dict.fromkeys(("depth_probs", "plan_probs", *_LONG), 0)}
 
 
 def join(parts: list[DecisionRows]) -> DecisionRows:
-    """All of them, in order."""
+    """Concatenate rows, in order; also of no parts."""
     return joined([DecisionRows(*(np.zeros(0, kind) for kind in _KINDS.values())), *parts])
 
 
 def each_by_rank(team: Team, count: int, play: Callable[[int], DecisionRows]) -> list[DecisionRows]:
-    """``play`` of 0..``count`` - 1, every number by one rank, and the rows in all of them."""
+    """Call ``play`` with 0..``count`` - 1, each number on one rank; every rank returns all rows."""
     names = [f.name for f in fields(DecisionRows)]
     mine: dict[str, NDArray[Any]] = {}
     for i in range(team.rank, count, team.world):
@@ -129,7 +129,7 @@ def each_by_rank(team: Team, count: int, play: Callable[[int], DecisionRows]) ->
 
 
 def on_graph(graph: PolicyGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
-    """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
+    """Play episodes with the policy's greedy plans, at the depths of ``choose``."""
     steps = [
         (who, np.full(len(who), turn), nodes, columns)
         for turn, who, nodes, columns in episodes(graph, graph.nodes(starts, budget), budget, choose)
@@ -156,7 +156,7 @@ def on_graph(graph: PolicyGraph, starts: NDArray[np.uint8], budget: int, choose:
 
 
 def plan_probs(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
-    """[N, actions] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
+    """[N, actions] probability that the policy gave to each action of its plans; 0 if the graph keeps none."""
     if graph.probs.ndim < 3:  # they were not kept
         return np.zeros((len(nodes), graph.plan_length), np.float32)
     own = graph.plans_of(nodes, columns)[..., None].astype(np.int64)
@@ -165,7 +165,7 @@ def plan_probs(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np
 
 
 def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """The actions of a plan in one number."""
+    """Pack the actions of each plan into one number, two bits each, the first lowest."""
     places = 2 * np.arange(actions.shape[1], dtype=np.uint32)
     return np.bitwise_or.reduce(actions.astype(np.uint32) << places, axis=1)
 
@@ -173,7 +173,7 @@ def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint32]:
 def in_bytes(
     name: str, probabilities: NDArray[np.floating], places: tuple[int, ...] = ()
 ) -> dict[str, NDArray[np.uint64]]:
-    """Probabilities [N, places] as the column ``name`` and that of places beyond eight, in 255ths: that of place i of
+    """Pack probabilities [N, places] into the column ``name`` and that for places beyond eight, in 255ths: place i of
     1, 2, ... in byte i - 1."""
     columns = np.array(places or range(1, probabilities.shape[1] + 1)) - 1
     whole = np.zeros((len(probabilities), MOST_ACTIONS), np.uint8)
@@ -185,7 +185,7 @@ def in_bytes(
 def depth_head_of(
     logits: NDArray[np.floating], depth: NDArray[np.integer], depths: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Entropy of the depth head, and the probability that it gave to ``depth`` (none for depths outside its set)."""
+    """Entropy of the depth head, and the probability that it gave to ``depth`` (``NOT_ASKED`` outside its set)."""
     if not len(logits):
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
     probability = softmax(logits)
@@ -196,7 +196,7 @@ def depth_head_of(
 
 
 def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
-    """Episodes whose actions (and, for an adaptive variant, depths) are sampled from the policy."""
+    """Play episodes with actions (and, for an adaptive variant, depths) sampled from the policy."""
     from recommit.rollout.rollout import rollout
 
     trace = rollout(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
@@ -204,7 +204,7 @@ def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> 
 
 
 def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows:
-    """Rows of the first candidates."""
+    """Rows of the first candidates in a trace."""
     made = trace.proposals
     depth = made.depth[:, 0]
     entropy, probs = depth_head_of(made.logits, depth, depths)
@@ -225,7 +225,7 @@ def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows
 
 
 def of_callable(agent: Agent, task: Puzzle, starts: NDArray[np.uint8], budget: int) -> DecisionRows:
-    """Episodes of any function from states and turn to depths and actions. It sees states, never distances."""
+    """Play episodes with any function from states and turn to depths and actions. It sees states, never distances."""
     states, over, parts = starts.copy(), task.is_solved(starts), []
     for turn, who in turns(over, budget):
         depth, actions = agent(states[who], turn)
@@ -248,7 +248,7 @@ def carried_out(
     depth: NDArray[np.integer],
     actions: NDArray[np.uint8],
 ) -> tuple[DecisionRows, NDArray[np.uint8]]:
-    """The commitments of the instances ``who``, and where they lead."""
+    """Execute the commitments of the instances ``who``; returns their rows and the next states."""
     outcome = task.execute(states[who], actions, depth.astype(np.int32))
     rows = DecisionRows.of(
         instance=who,

@@ -1,9 +1,9 @@
 """The rollout: commitments sampled from the policy, executed, and measured by the exact distance.
 
-``Actor`` observes each state once and samples ``candidates`` depths and plans; every sample is named by the episode,
-the turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
-``rollout`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
-a ``Trace`` (``trace.py``): one row per decision, in order. ``train/grpo/reward.py`` judges it, and
+``Actor`` observes each state once and samples ``candidates`` depths and plans; every sample is keyed by the episode,
+the turn and the candidate, so that it depends neither on the rest of the batch nor on the number of ranks.
+``rollout`` continues with one candidate per state, all episodes in lock step, until the last one has ended. The result
+is a ``Trace`` (``trace.py``): one row per decision, in order. ``train/grpo/reward.py`` computes its rewards, and
 ``rollout/decision_rows.py`` turns it into rows of an evaluation.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Actor:
-    """Samples commitments: which depends on the state and the counter alone, never on what else is in the batch."""
+    """Samples commitments, which depend on the state and the counter alone, never on the rest of the batch."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Actor:
     ) -> None:
         self.policy, self.task, self.variant, self.seed = policy, task, variant, seed
         self.run_pass, self.max_over_ranks = run_pass, max_over_ranks
-        #: What a rank without states observes, so that it goes through the policy like the others.
+        #: States that a rank without any observes, so that it runs as many passes as the others.
         self.idle: NDArray[np.uint8] | None = None
 
     def propose(
@@ -61,8 +61,8 @@ class Actor:
         depths: NDArray[np.int64] | None = None,
         remaining: NDArray[np.int64] | None = None,
     ) -> Proposals:
-        """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if
-        given, are theirs, instead of the variant's choice; ``remaining``: see ``CommitPolicy.encode``."""
+        """Sample ``count`` commitments per state; ``number`` is the key of each state's random stream. ``depths``
+        [count], if given, replace the variant's choice; ``remaining``: see ``CommitPolicy.encode``."""
         parts = []
         for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
             part = slice(begin, begin + PASS)
@@ -94,7 +94,7 @@ class Actor:
         device = self.policy.depth_head.weight.device
         with threads(self.policy):
             choice, actions, depth_log, action_log, logits = self.run_pass(
-                # What is executed next is decided here: the only wait of a pass.
+                # The host needs the outputs to execute them: the only synchronisation of a pass.
                 lambda: to_host(*self._pass(states, to_device(uniform, device), forced, remaining))
             )
         depth = np.array(own)[choice] if forced is None else forced
@@ -137,11 +137,11 @@ def rollout(
     follow: Callable[[Trace], NDArray[np.int64]] | None = None,
     end_when_lost: bool = False,
 ) -> Trace:
-    """One episode from every start, in lock step, for as many decisions as ``budget`` allows each.
+    """Play one episode from every start, in lock step, for as many decisions as ``budget`` allows each.
 
-    ``candidates`` commitments are tried at every state, on copies; the episode goes on with the first one, or with the
-    one that ``follow`` chooses. An episode's number fixes its randomness. All ranks take part until
-    the last episode of all ranks has ended. A state whose distance is not known ends all of them, with an error.
+    ``candidates`` commitments are tried at every state, on copies; the episode continues with the first one, or with
+    the one that ``follow`` chooses. An episode's number fixes its randomness. All ranks take part until
+    the last episode of all ranks has ended. A state whose distance is not known ends all episodes, with an error.
     """
     task, budgets = actor.task, np.broadcast_to(np.asarray(budget, np.int64), (len(starts),))
     states, distance = starts.copy(), exact_distance(task, starts)
@@ -200,7 +200,7 @@ def _last_distance(
     actions: NDArray[np.uint8],
     after: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    """See ``Trace``. What cannot be solved stays so, so that a depth need not end the walk."""
+    """See ``Trace.last_distance``. Unsolvable states stay unsolvable, so that the walk need not stop at the depth."""
     result = after.copy()
     row, plan = np.nonzero((distance[:, None] >= 0) & (after < 0))
     here, last = states[row], distance[row]

@@ -1,4 +1,4 @@
-"""What an episode was made of: the commitments that were proposed, and the decisions that followed from them."""
+"""Data of rollouts: the proposed commitments, and the decisions with their outcomes."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class Proposals:
 
 @dataclass(frozen=True)
 class Trace:
-    """Decisions that were made, in the order in which they were made."""
+    """Decisions of episodes, in order."""
 
     states: NDArray[np.uint8]  #: [N, rows, columns], before the decision
     distance: NDArray[np.int32]  #: [N]
-    episode: NDArray[np.int64]  #: [N]: whose
+    episode: NDArray[np.int64]  #: [N]: number of the episode
     remaining: NDArray[np.int64]  #: [N]: decisions left, this one included
     proposals: Proposals
     after: NDArray[np.uint8]  #: [N, G, rows, columns]
     after_distance: NDArray[np.int32]  #: [N, G], 0 where solved
-    #: [N, G], of the last state on the way that could be solved, UNSOLVABLE if none could
+    #: [N, G], distance of the last solvable state on the way; UNSOLVABLE if there is none
     last_distance: NDArray[np.int32]
     executed: NDArray[np.int32]  #: [N, G]
     solved: NDArray[np.bool_]  #: [N, G]

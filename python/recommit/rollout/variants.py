@@ -1,4 +1,4 @@
-"""Kinds of runs that are compared: by what chooses the depth, and what learns."""
+"""Variants of training runs: by the choice of the depth, and by the parts that learn."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from recommit.policy.config import MOST_ACTIONS
 
 @dataclass(frozen=True)
 class Variant:
-    """What chooses the depth, and what learns."""
+    """Choice of the depth, and the parts that learn."""
 
     name: str
     #: The clamped depth, 0 if there is none.
     depth: int = 0
-    #: Does the depth head choose? Otherwise a fixed depth or an even draw does.
+    #: True if the depth head chooses; otherwise the depth is fixed or drawn uniformly.
     head: bool = True
-    #: Does anything but the depth head learn?
+    #: True if anything but the depth head learns.
     rest: bool = True
 
 
@@ -28,7 +28,7 @@ def variant(name: str) -> Variant:
         "random": Variant("random", head=False),
         "depth-only": Variant("depth-only", rest=False),
     }
-    if not isinstance(name, str):  # as a recipe may say
+    if not isinstance(name, str):  # a recipe may hold anything
         raise ValueError(f"variant: expected text, got {type(name).__name__}")  # noqa: TRY004
     if name in others:
         return others[name]

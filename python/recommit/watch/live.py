@@ -1,4 +1,4 @@
-"""A policy that plays while it is watched. Its plans are a graph, on which every commitment's regret is exact."""
+"""A match that a policy plays live. Its plans form a graph, on which the regret of every commitment is exact."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recommit.watch.match import About, Level
 
 
-#: States that are planned in for the regrets of one episode at most, and those of a graph that is kept for the next.
+#: Most states planned for the regrets of one episode, and most states of a graph that is kept for the next episode.
 CAP, KEPT = 1 << 13, 1 << 15
 
 
@@ -38,7 +38,7 @@ class PolicyMatch:
         self._graph: PolicyGraph | None = None
 
     def episode(self, level: Level, depth: int) -> Played:
-        """See ``Match``; greedy."""
+        """Play a greedy episode; see ``Match``."""
         graph, left = self._graph_of(level), self.about.budget
         start = graph.nodes(level.state[None], left)
         choose = always(graph, depth) if depth else head(graph)
@@ -48,15 +48,15 @@ class PolicyMatch:
         return self._played(graph, start, left, choose, rows)
 
     def _graph_of(self, level: Level) -> PolicyGraph:
-        """The plans so far on boards of this shape, or a new graph where that has grown large."""
+        """The graph of plans on this level's puzzle; a new one if the puzzle changes or the graph exceeds ``KEPT``."""
         graph = self._graph
         if graph is None or len(graph) > KEPT or graph.puzzle != level.task:
             graph = self._graph = PolicyGraph(self.policy, level.task, self.about.fixed, piece=128)
         return graph
 
     def _search(self, graph: PolicyGraph, turns: list[Nodes], left: int) -> bool:
-        """Plan wherever the best way on may come by, from each observed state and from where each depth leads there;
-        could that be done within ``CAP``?"""
+        """Plan all states that optimal depths may visit, from each observed state and from the landing of each depth
+        there; False if ``CAP`` states do not suffice."""
         search = partial(oracle.search, graph, depths=graph.depths)
         for prices in dict.fromkeys((Prices(), self.prices)):
             for turn, nodes in enumerate(turns):

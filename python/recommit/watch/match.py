@@ -29,21 +29,21 @@ USUAL = 4
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Where a match begins."""
+    """Start state of a match."""
 
     task: Puzzle
     state: Grid
     title: str
 
     def described(self) -> dict[str, Any]:
-        """As a page takes it."""
+        """Fields for a page."""
         rows, cols = self.state.shape
         return {"title": self.title, "rows": rows, "cols": cols, "state": self.state.tobytes().hex()}
 
 
 @dataclass(frozen=True)
 class About:
-    """The policy, and what counts."""
+    """Description of a match: policy, puzzle, budget and prices."""
 
     policy: str
     #: sha256 of the policy's files.
@@ -52,9 +52,9 @@ class About:
     #: The depths that its head chooses from.
     depths: tuple[int, ...]
     budget: int
-    #: What actions and observations cost, in words.
+    #: Definition of an episode's value, in words.
     value: str
-    #: What plays it again.
+    #: Command that plays the match again.
     command: str = ""
 
     @property
@@ -63,22 +63,22 @@ class About:
         return tuple(range(1, max(PLAN_LENGTH, *self.depths) + 1))
 
     def described(self) -> dict[str, Any]:
-        """As a page takes it."""
+        """Fields for a page."""
         return {**vars(self), "depths": list(self.depths), "causes": list(CAUSES)}
 
 
 @dataclass(frozen=True)
 class Commitment:
-    """One observation, and what followed from it."""
+    """One observation, its plan and commitment, and its regret."""
 
     depth: int
     executed: int
     #: All actions; ``depth`` of them were committed to.
     plan: tuple[int, ...]
-    #: Of the policy's own depths, in 255ths.
+    #: Probabilities of the policy's own depths, in 255ths.
     chances: tuple[int, ...]
-    #: What it cost against the best of all depths, the nearest best one, and a place in ``CAUSES``, -1 where no depth
-    #: is better; None where it is not known.
+    #: Regret against the best of all depths (None: not known), the nearest best depth, and an index of ``CAUSES``, -1
+    #: if no depth is better.
     regret: float | None = None
     best: int = 0
     cause: int = -1
@@ -86,14 +86,14 @@ class Commitment:
 
 @dataclass(frozen=True)
 class Played:
-    """Commitments in a row, and the exact distance to the goal before and after each."""
+    """An episode: its commitments, and the exact distance to the goal before and after each."""
 
     commitments: tuple[Commitment, ...]
     distances: tuple[int, ...]
     solved: bool
 
     def packed(self) -> dict[str, Any]:
-        """As pages take it."""
+        """Packed form for pages."""
         every = self.commitments
         known = all(each.regret is not None for each in every)
         costs = [each.regret or 0.0 for each in every], [each.best for each in every], [each.cause for each in every]
@@ -110,7 +110,7 @@ class Played:
 
     @classmethod
     def unpacked(cls, values: Mapping[str, Any], depths: int) -> Played:
-        """What ``packed`` gave, of a policy with this number of depths."""
+        """Inverse of ``packed``, for a policy with this number of depths."""
         rows, length = [], len(values["w"]) // max(len(values["h"]), 1)
         for k, (depth, executed) in enumerate(zip(values["h"], values["x"], strict=True)):
             plan = tuple(map(int, values["w"][length * k : length * (k + 1)]))
@@ -126,17 +126,17 @@ class Match(Protocol):
     about: About
 
     def level(self, number: int) -> Level:
-        """The level of this number; ``LookupError`` or ``ValueError`` where there is none."""
+        """The level of this number; raises ``LookupError`` or ``ValueError`` if there is none."""
 
     def episode(self, level: Level, depth: int) -> Played:
         """An episode from one of its levels at a fixed ``depth``, or with 0 at the policy's own."""
 
 
 def of_state(task: str, state: Grid, title: str) -> Level:
-    """A level of any state of a puzzle, which is checked."""
+    """Make a level from any state of a puzzle, which is checked."""
     rows, cols = state.shape
     puzzle = TASKS[task].of_states((int(rows), int(cols)))
-    puzzle.rows, puzzle.cols = int(rows), int(cols)  # of some puzzles any state tells its own
+    puzzle.rows, puzzle.cols = int(rows), int(cols)  # some puzzles take any size
     puzzle.check(state[None])
     return Level(puzzle, state, title)
 
@@ -151,12 +151,12 @@ def ends(level: Level, played: Played) -> list[Grid]:
 
 
 def words(prices: Prices) -> str:
-    """What the value of an episode is."""
+    """Definition of an episode's value at these prices, in words."""
     return f"solved, less {' and '.join(prices.words)}" if prices.words else "solved or not"
 
 
 def cost(regret: float, best: int, cause: int) -> str:
-    """What a commitment cost against the best depth."""
+    """Regret of a commitment, the best depth and the cause, in words."""
     if cause < 0:
         return "none"
     lost = "the solution" if round(regret, 3) == 1 else f"{regret:.3f}"

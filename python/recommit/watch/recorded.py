@@ -1,7 +1,7 @@
-"""Recordings: matches that were played before, to be watched without torch. A few small ones are in the package, files
-that ``recommit play --agent`` wrote.
+"""Recorded matches, to be watched without torch. A few small ones, written by ``recommit play --agent``, come with the
+package.
 
-A recording holds levels, and on each the episodes of the policy and of every fixed depth: what a page shows of it.
+A recording holds levels, and on each the episodes of the policy and of every fixed depth, as a page shows them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def record(match: Match, levels: Iterable[Level]) -> dict[str, Any]:
 
 
 def text(recording: dict[str, Any]) -> str:
-    """As a file, with a line for every level."""
+    """JSON text of a recording, with a line for every level."""
     head, *levels = (
         json.dumps(each, separators=(",", ":")) for each in ({**recording, "levels": []}, *recording["levels"])
     )
@@ -43,7 +43,7 @@ def text(recording: dict[str, Any]) -> str:
 
 
 def page(recording: dict[str, Any]) -> str:
-    """HTML: the policy's own depths beside a fixed one, level by level."""
+    """HTML page of a recording: the policy's own depths beside a fixed one, level by level."""
     about, levels = RecordedMatch(recording).about, recording["levels"]
     players = {"its own depths": 0, **{f"always {depth}": depth for depth in about.fixed}}
     packed = {
@@ -73,13 +73,13 @@ def page(recording: dict[str, Any]) -> str:
 
 
 def names() -> list[str]:
-    """The recordings of the package."""
+    """Names of the recordings in the package."""
     folder = resources.files("recommit.watch") / "recorded"
     return sorted(each.name.removesuffix(".json") for each in folder.iterdir() if each.name.endswith(".json"))
 
 
 def read(name: str) -> dict[str, Any]:
-    """A recording of the package; a match of one's own is shared as a page."""
+    """Read a recording of the package; users share their own matches as pages."""
     if name not in names():
         raise ValueError(f"recording: expected one of {', '.join(names())}, got {name}")
     file = resources.files("recommit.watch") / "recorded" / f"{name}.json"
@@ -87,7 +87,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 class RecordedMatch:
-    """What a recording knows of a match."""
+    """``Match`` that replays a recording."""
 
     def __init__(self, recording: dict[str, Any]) -> None:
         self.recording = recording
@@ -96,7 +96,7 @@ class RecordedMatch:
         self._played = {each["state"]: each["played"] for each in recording["levels"]}
 
     def level(self, number: int) -> Level:
-        """See ``Match``."""
+        """Recorded level of this number; see ``Match``."""
         levels = self.recording["levels"]
         if not 0 <= number < len(levels):
             raise LookupError(f"there are the levels 0 to {len(levels) - 1}")
@@ -105,5 +105,5 @@ class RecordedMatch:
         return of_state(self.about.task, state, each["title"])
 
     def episode(self, level: Level, depth: int) -> Played:
-        """See ``Match``."""
+        """Recorded episode on a level; see ``Match``."""
         return Played.unpacked(self._played[level.state.tobytes().hex()][str(depth)], len(self.about.depths))

@@ -1,4 +1,4 @@
-"""A match in a terminal: both boards as text, what the policy planned, what every commitment cost, and the keys."""
+"""A match in a terminal: both boards as text, the policy's plans, the regret of every commitment, and the keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.levels import Grid
     from recommit.watch.match import Match
 
-#: Columns of each board, and of a probability of 1.
+#: Width of each board, and of the bar of a probability of 1, in characters.
 WIDE, BAR = 40, 16
 #: Shown below the boards.
 HELP = (
@@ -31,7 +31,7 @@ HELP = (
     "space or right one observation on   left or b back   1 to 8 the fixed depth\n"
     "n next level   r from the start   q quit"
 )
-#: What a terminal sends -> what the key means.
+#: Input of a terminal -> command.
 WORDS = {
     **{f"\x1b{middle}{letter}": word for letter, word in {"C": "on", "D": "back"}.items() for middle in "[O"},
     **dict.fromkeys(" \r\n", "on"),
@@ -41,13 +41,13 @@ WORDS = {
     "q": "quit",
     **{digit: digit for digit in "12345678"},
 }
-#: A whole key, with Ctrl and others held as ``\x1b[1;5C``, and the beginning of one.
+#: A complete key sequence, with modifiers such as ``\x1b[1;5C``, and the beginning of one.
 _KEY, _BEGUN = re.compile(r"\x1b\[[0-9;]*[@-~]|\x1bO.|.", re.DOTALL), re.compile(r"\x1b(\[[0-9;]*|O)?")
 
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """One of the two episodes: what was played, and the boards in between."""
+    """One of the two episodes, with the boards at every observation."""
 
     name: str
     played: Played
@@ -55,7 +55,7 @@ class Lane:
 
 
 class MatchGame:
-    """One level after another of a match."""
+    """State of a match in a terminal, level by level."""
 
     def __init__(self, match: Match, number: int = 0) -> None:
         self.match, self.number, self.depth = match, number, USUAL
@@ -71,7 +71,7 @@ class MatchGame:
         return Lane(name, played, tuple(match_of.ends(self.level, played)))
 
     def press(self, key: str) -> None:
-        """Do what a key says; words that are no key do nothing."""
+        """Execute the command of a key; unknown words do nothing."""
         self.note = ""
         if key in ("on", "back", "restart"):
             longest = max(len(lane.played.commitments) for lane in self.lanes)
@@ -92,7 +92,7 @@ class MatchGame:
             self.note = f"this is the last level ({error})"
 
     def screen(self) -> str:
-        """Title, both boards, how they stand, and the keys."""
+        """Text of the screen: title, both boards with their state, and the keys."""
         about = self.match.about
         title = f"{about.policy}: {self.level.title}; {about.budget} observations; value: {about.value}"
         left, right = (self._column(lane) for lane in self.lanes)
@@ -130,7 +130,7 @@ def _said(distance: int) -> str:
 
 
 def _cost(one: Commitment) -> list[str]:
-    """In two lines where there is much to say."""
+    """Regret of a commitment, with the best depth on a second line."""
     if one.regret is None:
         return ["regret: unknown"]
     lost, _, best = match_of.cost(one.regret, one.best, one.cause).partition(", ")
@@ -144,9 +144,9 @@ def _bars(depths: tuple[int, ...], one: Commitment) -> list[str]:
 
 
 def with_keys(game: MatchGame) -> None:
-    """Show a match to the keys of the terminal; where there is none, what it comes to in the end."""
+    """Play a match with the keys of the terminal; without a terminal, print the last screen."""
     live = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    pressed: Iterable[str] = () if sys.stdin is None else keys(sys.stdin.fileno())  # closed by what started this
+    pressed: Iterable[str] = () if sys.stdin is None else keys(sys.stdin.fileno())  # None: closed by the parent
     if live:
         repaint(game.screen())
     for key in pressed:
@@ -160,7 +160,7 @@ def with_keys(game: MatchGame) -> None:
 
 
 def keys(descriptor: int) -> Iterator[str]:
-    """The keys that are pressed until the input ends."""
+    """Yield the commands of pressed keys until the input ends."""
     with _at_once(descriptor):
         rest = ""
         while data := os.read(descriptor, 64):
@@ -169,7 +169,7 @@ def keys(descriptor: int) -> Iterator[str]:
 
 
 def parsed(text: str) -> tuple[list[str], str]:
-    """The words of what was typed, and the beginning of a key that is not whole yet."""
+    """Commands of the typed text, and the rest, which begins an incomplete key."""
     words = list[str]()
     while (key := _KEY.match(text)) and not _BEGUN.fullmatch(text):
         if word := WORDS.get(key[0] if len(key[0]) > 1 else key[0].lower()):
@@ -180,7 +180,7 @@ def parsed(text: str) -> tuple[list[str], str]:
 
 @contextmanager
 def _at_once(descriptor: int) -> Iterator[None]:
-    """Let a terminal send each key as it is pressed, without showing it; afterwards it is as it was."""
+    """Put a terminal into cbreak mode, without echo, and restore it afterwards."""
     if not os.isatty(descriptor) or sys.platform == "win32":
         yield
         return
@@ -189,7 +189,7 @@ def _at_once(descriptor: int) -> Iterator[None]:
 
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor, termios.TCSANOW)  # what was typed while the level was read counts, too
+        tty.setcbreak(descriptor, termios.TCSANOW)  # keeps keys that were typed before
         yield
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

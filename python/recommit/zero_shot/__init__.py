@@ -1,5 +1,5 @@
-"""Vision-language models that play without any training, through an API: asked safely, resumably, each decision
-once. ``zero_shot(ZeroShotOptions(model, out, ...))`` is ``recommit zero-shot`` from Python.
+"""Zero-shot play of vision-language models through an API: safe, resumable, with each decision queried once.
+``zero_shot(ZeroShotOptions(model, out, ...))`` is ``recommit zero-shot`` from Python.
 """
 
 from __future__ import annotations

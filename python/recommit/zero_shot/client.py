@@ -1,5 +1,5 @@
-"""Asking one question of a chat-completions server: retries with growing, jittered pauses, within the caps of the run,
-and one answer in the end."""
+"""Client of a chat-completions server: one answer per request, with jittered exponential backoff, within the caps of
+the run."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from recommit.zero_shot.game import Observation
     from recommit.zero_shot.options import Endpoint, ZeroShotOptions
 
-#: The first pause before another attempt, which doubles each time, and the longest.
+#: First pause before another attempt, in seconds, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
-#: How often a request is repeated that got no answer.
+#: Number of retries of a request without an answer.
 RETRIES = 5
-#: No request succeeds until something about the call, the key or the account changes; and those that may later.
+#: Status codes that persist until the call, the key or the account changes; and temporary ones.
 _HOPELESS = {401, 402, 403, 404, 405, 410}
 _PASSING = {408, 409, 425, 429}
-#: A count of tokens beyond this is no count.
+#: Largest plausible count of tokens.
 _MOST_TOKENS = 10**9
 
 
 @dataclass(frozen=True)
 class Server:
-    """Which endpoint is asked, at which address, with which key."""
+    """An endpoint, with its address and key."""
 
     endpoint: Endpoint
     address: Address
@@ -44,8 +44,8 @@ class Server:
 
     @classmethod
     def of(cls, options: ZeroShotOptions) -> Server:
-        """Find it, and the key in the environment. The key of a company goes to that company's address alone unless
-        it is named beside the other address, and no key is sent in the clear to another machine."""
+        """Resolve the endpoint and read the key from the environment. A company's key goes to another address only if
+        its variable is named explicitly, and no key is sent in the clear to another machine."""
         endpoint, elsewhere = options.server, options.base_url
         if not (elsewhere or endpoint.base):
             raise ValueError(f"base_url: expected an address for the endpoint {endpoint.name}, got none")
@@ -67,7 +67,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Completion:
-    """What the model answered. Tokens are None where the server does not say."""
+    """Answer of a model. Tokens are None if the server does not report them."""
 
     text: str
     finish: str = ""
@@ -81,9 +81,9 @@ class Completion:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no answer, and what to do next: ask ``again``, ``give up`` this decision, or ``end`` the run.
+    """Reason for a missing answer, and what to do next: ask ``again``, ``give up`` this decision, or ``end`` the run.
 
-    ``wait`` is what the server asks for.
+    ``wait`` are the seconds that the server asks to wait.
     """
 
     verdict: Literal["again", "give up", "end"]
@@ -93,12 +93,12 @@ class Failure:
 
     @property
     def words(self) -> str:
-        """Its kind, and what the server says."""
+        """Kind, and the server's message."""
         return f"{self.kind}: {self.message}" if self.message else self.kind
 
 
 def write(model: str, shown: Observation, parameters: dict[str, Any]) -> bytes:
-    """The body of a request; equal bytes for equal observations."""
+    """Encode the body of a request; equal observations give equal bytes."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": shown.text}]
     if shown.png is not None:
         parts.insert(0, {"type": "image_url", "image_url": {"url": data_url(shown.png)}})
@@ -108,7 +108,7 @@ def write(model: str, shown: Observation, parameters: dict[str, Any]) -> bytes:
 
 
 def read(body: bytes) -> Completion:
-    """The answer in the body of a reply; a ``ValueError`` where there is none."""
+    """Parse the answer in the body of a reply; raises ``ValueError`` if there is none."""
     try:
         reply = json.loads(body.decode("utf-8"))
         choice, usage = reply["choices"][0], reply.get("usage")
@@ -140,7 +140,7 @@ def _count(usage: Any, name: str) -> int | None:
 
 
 def complaint(body: bytes) -> tuple[str, str]:
-    """What a server says is wrong, and its code: from the body of an error in any of the usual shapes, or its text."""
+    """Message and code of a server's error: from a body in any of the usual shapes, or its text."""
     text = body.decode("utf-8", "replace")
     try:
         reply = json.loads(text)
@@ -154,7 +154,7 @@ def complaint(body: bytes) -> tuple[str, str]:
 
 
 def of_reply(reply: transport.Reply) -> Failure:
-    """A reply other than 200."""
+    """Classify a reply with a status other than 200."""
     status = reply.status
     if 300 <= status < 400:
         return Failure("end", f"http_{status}", "a redirect, which is never followed")
@@ -169,7 +169,7 @@ def of_reply(reply: transport.Reply) -> Failure:
 
 
 class ZeroShotError(DataError):
-    """A run cannot go on, or one of its episodes cannot. Whatever had been answered is in the folder."""
+    """A run, or one of its episodes, cannot go on. All answers so far are in the folder."""
 
 
 class GaveUp(ZeroShotError):
@@ -181,7 +181,7 @@ class Unusable(ZeroShotError):
 
 
 class CapReached(ZeroShotError):
-    """The run has sent as many requests as it may. Allow more and run the same command again: it goes on."""
+    """The run has reached its cap of requests. Raise it and run the same command again to resume."""
 
 
 class StopRequested(ZeroShotError):
@@ -189,8 +189,8 @@ class StopRequested(ZeroShotError):
 
 
 class Ledger:
-    """Shared by all workers: the requests that were sent over all starts of a run, at most ``most`` of them (None: no
-    limit), and the tokens that servers counted."""
+    """Counts shared by all workers: requests over all starts of the run, at most ``most`` (None: no limit), and the
+    tokens that servers reported."""
 
     def __init__(self, most: int | None, log: JsonLines, stop: threading.Event) -> None:
         self.most, self.log, self.stop = most, log, stop
@@ -198,13 +198,13 @@ class Ledger:
         self._lock = threading.Lock()
 
     def restore(self, attempts: Iterable[dict[str, Any]], decisions: Iterable[dict[str, Any]]) -> None:
-        """Count what earlier starts of the run have sent, also those requests that were lost in a kill."""
+        """Count the requests and tokens of earlier starts of the run, including requests that were lost in a kill."""
         self.requests = sum(record.get("event") == "sent" for record in attempts)
         for record in decisions:
             self.answered(record["tokens_in"], record["tokens_out"])
 
     def begin(self, record: dict[str, Any]) -> None:
-        """Write down a request before it is sent."""
+        """Log a request before it is sent; raises if the cap is reached or the run was asked to stop."""
         with self._lock:
             if self.stop.is_set():
                 raise StopRequested("no request is made any more")
@@ -214,14 +214,14 @@ class Ledger:
             self.log.add({"event": "sent", "number": self.requests, **record})
 
     def answered(self, tokens_in: int | None, tokens_out: int | None) -> None:
-        """A request got its answer; None where the server does not count."""
+        """Add the tokens of an answer; None if the server does not report them."""
         with self._lock:
             self.tokens_in += tokens_in or 0
             self.tokens_out += tokens_out or 0
 
 
 class Client:
-    """Asks one model. Used by all workers at once."""
+    """Client of one model, shared by all workers."""
 
     def __init__(self, options: ZeroShotOptions, server: Server, ledger: Ledger) -> None:
         self.model, self.server, self.ledger = options.model, server, ledger
@@ -231,8 +231,8 @@ class Client:
         }
 
     def ask(self, shown: Observation, place: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
-        """The model's answer to an observation, and what it took to hear it. ``place`` says in the log which decision
-        it is for."""
+        """The model's answer to an observation, with attempts, seconds and address. ``place`` identifies the decision
+        in the log."""
         body = write(self.model, shown, self.fields)
         for attempt in count(1):
             self.ledger.begin({**place, "attempt": attempt})
@@ -256,7 +256,7 @@ class Client:
         raise AssertionError("attempts end")
 
     def _posted(self, body: bytes) -> Completion | Failure:
-        """One request and what it came to, without the key, should a server have put it there."""
+        """Send one request; returns the answer or failure, with the key redacted in case the server echoed it."""
         key = self.server.key
         try:
             reply = transport.post(self.server.address, key, body)
@@ -277,7 +277,7 @@ class Client:
 
 
 def clean(text: str, key: Key, most: int = 200) -> str:
-    """Foreign text for a message or a log: without the key, printable, on one line, short."""
+    """Sanitise a server's text for a message or a log: without the key, printable, on one line, short."""
     # The key goes first: cutting could leave a part of it.
     shown = "".join(c if c.isprintable() and c.isascii() else " " for c in key.redact(text)[: 8 * most])
     shown = " ".join(shown.split())

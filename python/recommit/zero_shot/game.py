@@ -1,4 +1,4 @@
-"""One game: a start, a budget of observations, and what every answer did. Each adapter plays through this class, so
+"""One game: a start, a budget of observations, and the step of every answer. Each adapter plays through this class, so
 that all figures compare: the prompts, the parser and the outcomes are those of ``recommit zero-shot``.
 
     game = Game(recommit.Sliding(3), state, budget=10)
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
 
 #: Default pixels per cell of a picture.
 CELL = 56
-#: The wordings in use. A published file never changes; a new wording is a new file.
+#: Version of the prompts. A published file never changes; a new wording is a new file.
 PROMPT_VERSION = "v1"
-#: What moves in the direction that an action of the sliding puzzle names: the blank, or the tile that changes places
-#: with it.
+#: Piece that moves in the direction of a sliding puzzle's action: the blank, or the tile that changes places with it.
 MOVES = ("blank", "tile")
-#: How a board is shown: as a picture, or as the rows of a level file.
+#: Forms of the board: a picture, or the rows of a level file.
 VIEWS = ("image", "text")
 
 
@@ -66,7 +65,7 @@ def prompts(task: str, moves: str = MOVES[0], view: str = VIEWS[0]) -> tuple[Pro
 
 @dataclass(frozen=True)
 class Step:
-    """One decision, carried out. An answer that is no commitment has depth 0 and changes nothing."""
+    """One executed decision. An answer that is no commitment has depth 0 and changes nothing."""
 
     outcome: str
     depth: int
@@ -76,13 +75,13 @@ class Step:
 
     @property
     def text(self) -> str:
-        """What it did, for the player."""
+        """Feedback for the player."""
         return f"{self.executed} actions carried out, {self.moved} moved." if self.depth else f"{self.outcome}."
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What a player is shown, and told."""
+    """Observation of a player: prompts, and the board as a picture or in the text."""
 
     system: str
     text: str
@@ -91,21 +90,21 @@ class Observation:
 
     @cached_property
     def png(self) -> bytes | None:
-        """The file of the picture."""
+        """The picture as a PNG file; None without one."""
         return None if self.picture is None else encode_png(self.picture)
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a game came to, so far or in the end."""
+    """Score of a game, so far or in the end."""
 
     solved: bool
-    lost: bool  #: it could not be solved any more
+    lost: bool  #: it cannot be solved any more
     decisions: int
     actions: int  #: executed
     blocked: int
     spl: float  #: solved, weighted by the share of necessary actions
-    regret: float  #: the value of optimal play from the start, less what these decisions leave of it
+    regret: float  #: sum of the decisions' losses against optimal play, see ``Game.regrets``
 
 
 class Game:
@@ -127,7 +126,7 @@ class Game:
         self.task, self.budget = task, budget
         self.view, self.cell, self.moves, self.prices = view, cell, moves, prices or Prices()
         self.prompts = prompts(task.task, moves, view)
-        #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
+        #: If a word is the tile's direction, the blank moves in the opposite one, whose code differs in the last bit.
         self.turned = int(moves != MOVES[0])
         self.state: State = task.check(np.ascontiguousarray(state)[None])[0]
         self.solved = bool(task.is_solved(self.state[None], threads=1)[0])
@@ -142,7 +141,7 @@ class Game:
 
     @property
     def over(self) -> bool:
-        """Solved, or out of observations."""
+        """True if the game is solved or out of observations."""
         return self.solved or self.remaining <= 0
 
     @property
@@ -160,11 +159,11 @@ class Game:
 
     @property
     def rows(self) -> str:
-        """The state as a level file has it."""
+        """The state in the notation of level files."""
         return levels.format_levels(self.state[None], task=self.task.task).strip("\n")
 
     def observe(self) -> Observation:
-        """What the player is shown now."""
+        """The player's observation of the present state."""
         system, text = (each.text for each in self.prompts)
         if self.view == "text":
             return Observation(system, f"{self.rows}\n\n{text}", self.remaining)
@@ -178,15 +177,15 @@ class Game:
     def read(
         self, answer: str | Sequence[str] | Commitment, *, refused: bool = False, cut_off: bool = False
     ) -> Commitment:
-        """The commitment in a model's text or in a list of words, its actions as the puzzle counts them.
+        """Parse a model's text or a list of words into a commitment, with its actions in the puzzle's codes.
 
-        A ``Commitment`` is taken as it is. ``refused`` and ``cut_off``: see ``parser.parse``.
+        A ``Commitment`` is returned unchanged. ``refused`` and ``cut_off``: see ``parser.parse``.
         """
         if isinstance(answer, Commitment):
             return answer
         if isinstance(answer, str):
             commitment = parser.parse(answer, refused=refused, cut_off=cut_off)
-        elif not isinstance(answer, (list, tuple)):  # as a tool may be called: with no list of words
+        elif not isinstance(answer, (list, tuple)):  # a tool may be called with anything
             commitment = Commitment(AnswerOutcome.WRONG_FIELDS)
         else:
             commitment = parser.judged({"h": len(answer), "actions": list(answer)})
@@ -194,11 +193,11 @@ class Game:
         return Commitment(commitment.outcome, commitment.depth, actions)
 
     def words(self, commitment: Commitment) -> list[str]:
-        """Its actions in the words of the prompt."""
+        """Actions of a commitment in the words of the prompt."""
         return [parser.ACTIONS[action ^ self.turned] for action in commitment.actions]
 
     def commit(self, answer: str | Sequence[str] | Commitment) -> Step:
-        """Carry out an answer, whatever it says: one that is no commitment costs an observation and does nothing."""
+        """Execute an answer; one that is no commitment costs an observation and does nothing."""
         if self.over:
             raise ValueError(f"commit: expected a game that goes on, got one over after {len(self.steps)} decisions")
         commitment = self.read(answer)
@@ -225,8 +224,8 @@ class Game:
     def optimal(self) -> Commitment | None:
         """A commitment of optimal play: the next eight actions, or the least depth that ends at the goal.
 
-        None where the game is solved or cannot be solved. A commitment ends at the goal, so what fills its last places
-        is never carried out.
+        None if the game is solved or cannot be solved. A commitment ends at the goal, so that the padding of its last
+        places is never executed.
         """
         if self.distance <= 0:
             return None
@@ -235,9 +234,9 @@ class Game:
         return Commitment(AnswerOutcome.OK, depth, tuple((plan + plan[-1:] * depth)[:depth]))
 
     def regrets(self) -> list[float]:
-        """What each decision gave away against optimal play, in solved games and at this game's prices.
+        """Loss of each decision against optimal play, in solved games and at this game's prices.
 
-        Their sum is the value of the start, less that of the state at the end, plus what was paid.
+        Their sum is the value of the start, less that of the state at the end, plus the prices paid.
         """
         distance = np.array(self.distances)
         value = solver_values(distance, parser.DEPTHS, self.budget, self.prices)
@@ -248,7 +247,7 @@ class Game:
         return lost.tolist()
 
     def score(self) -> Score:
-        """What the game has come to."""
+        """Score of the game so far."""
         executed = sum(step.executed for step in self.steps)
         return Score(
             self.solved,
@@ -274,7 +273,7 @@ MOST_OBSERVATIONS = 64
 
 @dataclass(frozen=True)
 class GameSpec:
-    """Equal specs deal equal games. The test games are those of ``recommit evaluate`` on data of the same recipe.
+    """Specification of games; equal specs give equal games. Test games are those of ``recommit evaluate`` on such data.
 
     Empty values of ``size``, ``length`` and ``budget`` are the puzzle's usual ones, with the loose budget. Each split
     has ``count`` instances.
@@ -310,7 +309,7 @@ class GameSpec:
 
     @staticmethod
     def _pair(name: str, value: Any) -> tuple[int, ...]:
-        """Two numbers; one stands for both, alone or in a list: configurations of others have both forms."""
+        """Two numbers; one stands for both, alone or in a list: other projects' configurations have both forms."""
         numbers = tuple(int(number) for number in ((value,) if isinstance(value, int) else value))
         if len(numbers) > 2:
             raise ValueError(f"{name}: expected one or two numbers, got {len(numbers)}")
@@ -318,35 +317,35 @@ class GameSpec:
 
     @cached_property
     def puzzle(self) -> Puzzle:
-        """The task."""
+        """The puzzle of this size."""
         return registry.puzzle(self.task).of((self.size[0], self.size[1]), self.boxes)
 
     @cached_property
     def data(self) -> DataSpec:
-        """The recipe of a data set whose instances these are."""
+        """Recipe of the data set with these instances."""
         difficulty = Difficulty((self.length[0], self.length[1]), self.boxes)
         size, many = (self.size[0], self.size[1]), self.count
         return DataSpec(self.task, size, (difficulty,), many, validation=many, test=many, seed=self.seed)
 
     def starts(self, split: str) -> Starts:
-        """The instances of a split, made once per process."""
+        """Instances of a split, generated once per process."""
         if split not in SPLITS:
             raise ValueError(f"split: expected one of {', '.join(SPLITS)}, got {split!r}")
         return _starts(self.data, split, self.count)
 
     def ids(self, split: str) -> list[str]:
-        """Names of the instances, as data sets and evaluations have them."""
+        """Names of the instances, as in data sets and evaluations."""
         starts = self.starts(split)
         return self.data.ids(starts.difficulty.tolist(), starts.number.tolist())
 
     def game(self, split: str, index: int) -> Game:
-        """A fresh game of an instance."""
+        """A new game of an instance."""
         if not 0 <= index < self.count:
             raise IndexError(f"index: expected 0..{self.count - 1}, got {index}")
         return self.of_state(self.starts(split).states[index])
 
     def of_state(self, state: NDArray[np.uint8] | list[list[int]]) -> Game:
-        """A fresh game from any start, which may have another size."""
+        """A new game from any start, which may have another size."""
         cells = np.asarray(state)
         if cells.ndim != 2:
             raise ValueError(f"state: expected rows of cells, got {cells.ndim} dimensions")

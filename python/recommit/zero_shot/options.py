@@ -1,4 +1,4 @@
-"""What a zero-shot run is called with, and the servers and models that are known. Light to import."""
+"""Options of a zero-shot run, and the known servers and models. Light to import."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, Literal
 
 from recommit.puzzles.registry import Task
 
-#: How every model is asked, as the paper has it.
+#: Sampling parameters of every model, as in the paper.
 SAMPLING = {"temperature": 0.7, "top_p": 0.9}
-#: Fields of a request that this program sets itself.
+#: Fields of a request that users cannot set.
 _OURS = {"model", "messages", "system", "stream", "n", "max_tokens", "max_completion_tokens"}
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One kind of server of OpenAI's chat completions."""
+    """A kind of server with OpenAI's chat-completions API."""
 
     name: str
-    #: Address up to the version; empty if the user must say it.
+    #: Address up to the version; empty if the user must give it.
     base: str
-    #: Environment variable of the key; a server of one's own may need none.
+    #: Environment variable of the key; a local server may need none.
     key_variable: str
     key_needed: bool = True
-    #: By which name it knows the most tokens of an answer, and how many are asked for, hidden thoughts included.
+    #: Name of the request's field for the most tokens of an answer, and its value, hidden thoughts included.
     token_parameter: str = "max_tokens"
     answer_tokens: int = 4096
 
@@ -53,10 +53,10 @@ MODELS = {
 
 @dataclass(frozen=True)
 class ZeroShotOptions:
-    """Which model plays what, through which endpoint, and what it may cost.
+    """Let a vision-language model play puzzles, zero-shot, through an API.
 
     Args:
-        model: The model's name, as its server knows it.
+        model: The model's name on its server.
         out: The folder of the run.
         task: Which puzzle (default: sliding, or that of the data).
         data: A data set (see recommit data build): play its test instances, those of recommit evaluate. Or a frozen
@@ -67,13 +67,13 @@ class ZeroShotOptions:
         length: Optimal length of every instance, or the shortest and longest (default: as in the data).
         budget: Decisions per episode (default: the loose budget of the paper).
         workers: Requests at a time.
-        moves: What moves the way that an action of a sliding puzzle names: the blank, or the tile beside it.
-        max_requests: Most requests that are sent, over all starts of the run; failed ones count.
-        base_url: Where the server is, up to the version: http://127.0.0.1:8000/v1.
-        key_variable: The environment variable that holds the key, if not the usual one. A company's own goes to another
-            base_url only if it is named here.
+        moves: The piece that moves in the direction of a sliding puzzle's action: the blank, or the tile beside it.
+        max_requests: Most requests over all starts of the run; failed ones count.
+        base_url: Address of the server, up to the version: http://127.0.0.1:8000/v1.
+        key_variable: The environment variable that holds the key, if not the usual one. A company's own key is sent to
+            another base_url only if its variable is named here.
         answer_tokens: Most tokens of one answer, hidden thoughts included.
-        extra: Further fields of the request, as JSON: {"reasoning_effort": "low"}. null leaves out one of the paper's
+        extra: Further fields of the request, as JSON: {"reasoning_effort": "low"}. null leaves out a field of the paper
             that the server refuses: {"top_p": null}.
         cell: Pixels per cell of the picture.
     """
@@ -104,7 +104,7 @@ class ZeroShotOptions:
 
     @property
     def server(self) -> Endpoint:
-        """The endpoint that is named, or where the paper's models are usually found, with the tokens of an answer."""
+        """The named endpoint, or the usual one of the paper's models, with the tokens of an answer."""
         usual, named = MODELS.get(self.model), self.endpoint
         found = usual if usual is not None and named in (None, usual.name) else ENDPOINTS.get(named or "")
         if found is None:
@@ -114,7 +114,7 @@ class ZeroShotOptions:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Fields of a request beside the question: the paper's sampling and the user's own."""
+        """Fields of a request beside the messages: the paper's sampling and the user's ``extra``."""
         try:
             fields = json.loads(self.extra)
         except (ValueError, RecursionError):

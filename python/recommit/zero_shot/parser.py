@@ -1,4 +1,4 @@
-"""What a model's text says: a commitment, or exactly one reason why it is none. Never raises, whatever the text."""
+"""Parser of a model's answer: a commitment, or exactly one reason why it is none. Never raises, whatever the text."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 #: Depths that a model may commit to, and the actions in the order of their codes.
 DEPTHS = (1, 2, 4, 8)
 ACTIONS = ("up", "down", "left", "right")
-#: Longer texts are not looked into. A commitment has 100 characters, and a talkative model's thoughts some 10,000.
+#: Longer texts are not parsed. A commitment has 100 characters, and a talkative model's thoughts some 10,000.
 MOST_CHARACTERS = 1 << 17
-#: An object is looked for at this many braces, the first ones, which keeps hostile texts cheap.
+#: Number of opening braces at which an object is searched, which keeps hostile texts cheap.
 MOST_BRACES = 1 << 8
 
 
 class AnswerOutcome(str, Enum):
-    """What became of one decision. All but ``ok`` run no action."""
+    """Outcome of parsing one answer. All but ``ok`` execute no action."""
 
     OK = "ok"
     EMPTY = "empty"  #: no text
-    REFUSED = "refused"  #: the endpoint says that the model refused, or that a filter did; and there is no object
+    REFUSED = "refused"  #: no object, and the endpoint reports a refusal of the model or of a filter
     CUT_OFF = "cut_off"  #: the answer's token limit came before any whole object
-    TOO_LONG = "too_long"  #: too much text to look into
+    TOO_LONG = "too_long"  #: too much text to parse
     NO_OBJECT = "no_object"  #: text without {...}
     BAD_JSON = "bad_json"  #: {...} that is no JSON object
     WRONG_FIELDS = "wrong_fields"  #: not exactly an int h and a list actions
@@ -37,7 +37,7 @@ class AnswerOutcome(str, Enum):
 
 @dataclass(frozen=True)
 class Commitment:
-    """What a text was taken for; depth 0 and no actions unless the outcome is ok."""
+    """A parsed answer; depth 0 and no actions unless the outcome is ok."""
 
     outcome: AnswerOutcome
     depth: int = 0
@@ -45,9 +45,9 @@ class Commitment:
 
 
 def parse(text: str, *, refused: bool = False, cut_off: bool = False) -> Commitment:
-    """The commitment in a text: its first JSON object, which must be ``{"h": int, "actions": [...]}``.
+    """Parse the commitment in a text: its first JSON object, which must be ``{"h": int, "actions": [...]}``.
 
-    ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the same.
+    ``refused`` and ``cut_off`` are flags of the endpoint; a whole object counts in spite of them.
     """
     if len(text) > MOST_CHARACTERS and text.strip():
         return Commitment(AnswerOutcome.TOO_LONG)
@@ -63,7 +63,7 @@ def parse(text: str, *, refused: bool = False, cut_off: bool = False) -> Commitm
 
 
 def judged(fields: dict[str, Any]) -> Commitment:
-    """The commitment in the fields of an object, as ``parse`` takes them."""
+    """Validate the fields of an object as a commitment; see ``parse``."""
     depth, actions = fields.get("h"), fields.get("actions")
     if set(fields) != {"h", "actions"} or type(depth) is not int or not isinstance(actions, list):
         return Commitment(AnswerOutcome.WRONG_FIELDS)
@@ -71,7 +71,7 @@ def judged(fields: dict[str, Any]) -> Commitment:
         return Commitment(AnswerOutcome.DEPTH_OUTSIDE)
     if len(actions) != depth:
         return Commitment(AnswerOutcome.COUNT_MISMATCH)
-    # ASCII alone: other letters that fold to these are look-alikes, not the words that were asked for.
+    # ASCII alone: other letters that fold to these are look-alikes, not the requested words.
     words = [word.lower() if isinstance(word, str) and word.isascii() else "" for word in actions]
     if not all(word in ACTIONS for word in words):
         return Commitment(AnswerOutcome.UNKNOWN_ACTION)
@@ -79,7 +79,7 @@ def judged(fields: dict[str, Any]) -> Commitment:
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The fields of the first JSON object in a text; none of an object with a field that occurs twice."""
+    """Fields of the first JSON object in a text, None without one; empty if a field occurs twice."""
     for brace in islice(re.finditer("{", text), MOST_BRACES):
         with suppress(ValueError, RecursionError):
             return _DECODER.raw_decode(text, brace.start())[0]

@@ -1,19 +1,19 @@
 """A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
 
-    decide    the picture of a state and the prompt (``game``)
+    observe   the picture of a state and the prompt (``game``)
     ask       within the caps and with retries (``client``), over a bounded connection (``transport``)
-    read      the text: a commitment, or the one reason why it is none (``parser``)
-    write     the answer into the journal; only then is it carried out, so that no kill asks a second time
+    parse     the text: a commitment, or the one reason why it is none (``parser``)
+    write     the answer into the journal before it is executed, so that no decision is queried twice after a kill
 
-Each worker thread does this for one episode at a time. A start of the command restores what earlier ones left, answers
-and money spent, and plays the rest.
+Each worker thread does this for one episode at a time. A start of the command restores the answers and counts of
+earlier ones, and plays the rest.
 
-manifest.json      what decides the answers; a folder holds one such spec
-decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is carried out
+manifest.json      the spec, which decides the answers; one per folder
+decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is executed
 attempts.jsonl     every request before it was sent, and every failure
 episodes.jsonl     one line per episode
 summary.json       the figures
-DIGESTS            sha256 of all of these once everything is played, checked where they are read
+DIGESTS            sha256 of all of these once everything is played, checked by every reader
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     from recommit.zero_shot.options import ZeroShotOptions
     from recommit.zero_shot.spec import ZeroShotSpec
 
-#: This many episodes in a row without answers mean that the server is gone.
+#: Number of consecutive episodes without answers after which the server counts as down.
 STRIKES = 8
 SEALED = (spec.MANIFEST, "decisions.jsonl", "attempts.jsonl", "episodes.jsonl", "summary.json")
 
 
 @dataclass
 class Episode:
-    """One instance, played as far as it has been. ``infra`` says why it cannot be counted, if so."""
+    """State of one instance's episode. ``infra`` is the infrastructure error for which it does not count, if any."""
 
     index: int
     instance: str
@@ -66,12 +66,12 @@ class Episode:
     steps: list[Step] = field(default_factory=list)
     finished: bool = False
     infra: str | None = None
-    #: Names of models that the server says it ran.
+    #: Names of models that the server reports.
     models: set[str] = field(default_factory=set)
 
 
 class ModelPlayer:
-    """Plays instances of one task; any number of threads may play different ones."""
+    """Plays instances of one task; threads may play different instances concurrently."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ModelPlayer:
         self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
 
     def restore(self, records: list[dict[str, Any]]) -> None:
-        """Take in the decisions of earlier starts."""
+        """Load and check the decisions of earlier starts."""
         for record in records:
             try:
                 place = (str(record["instance"]), int(record["decision"]))
@@ -100,7 +100,7 @@ class ModelPlayer:
             self._recorded[place] = record
 
     def play(self, episode: Episode) -> None:
-        """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
+        """Play to the goal or the end of the budget. If a request fails, the steps so far stay in ``episode``."""
         game = self.spec.game.of_state(self.instances.states[episode.index])
         episode.steps = game.steps
         while not game.over:
@@ -110,7 +110,7 @@ class ModelPlayer:
         episode.finished = True
 
     def decide(self, episode: Episode, game: Game) -> dict[str, Any]:
-        """The record of the next decision, from the journal or, once it is in there, from the model."""
+        """Record of the next decision: from the journal, or else from the model, which is journaled first."""
         decision, seen = len(game.steps), files.sha256(game.state.tobytes())
         recorded = self._recorded.get((episode.instance, decision))
         if recorded is not None:
@@ -136,7 +136,7 @@ class ModelPlayer:
 
 
 def _commitment(record: dict[str, Any]) -> Commitment:
-    """What a record says was carried out, in the codes of the puzzle."""
+    """Commitment in a record, in the codes of the puzzle; raises on an inconsistent record."""
     outcome, depth = AnswerOutcome(record["outcome"]), record["h"]
     codes = tuple(parser.ACTIONS.index(word) for word in record["actions"])
     if depth != len(codes) or depth > parser.DEPTHS[-1] or (outcome is AnswerOutcome.OK) != (depth > 0):
@@ -145,8 +145,8 @@ def _commitment(record: dict[str, Any]) -> Commitment:
 
 
 class ZeroShotRun:
-    """A run that may begin: once this is made, a ``ValueError`` has named whatever is wrong with ``options``, and
-    nothing has been written or sent."""
+    """A run that is ready to start: the constructor raises ``ValueError`` for wrong ``options``, and neither writes nor
+    sends anything."""
 
     def __init__(self, options: ZeroShotOptions) -> None:
         self.options, self.server = options, Server.of(options)
@@ -154,7 +154,7 @@ class ZeroShotRun:
         self.starts = self.spec.starts()
 
     def run(self, *, quiet: bool = False) -> list[dict[str, Any]]:
-        """Play what is left; the summary. Whatever ends it early, the folder can be gone on with."""
+        """Play the rest of the run; returns the summary. After any early end the run can be resumed."""
         options, out, disk = self.options, self.options.out, files.Files()
         files.make_folders(disk, out)
         with Lock(out, work="zero-shot run"):
@@ -178,13 +178,13 @@ class ZeroShotRun:
 
 
 def zero_shot(options: ZeroShotOptions, *, quiet: bool = True) -> list[dict[str, Any]]:
-    """Let a vision-language model play through an API, or go on with such a run; the rows of ``summary.json``."""
+    """Let a vision-language model play through an API, or resume such a run; returns the rows of ``summary.json``."""
     return ZeroShotRun(options).run(quiet=quiet)
 
 
 class _Workers:
-    """The workers of one start: threads, and none of an executor, which would be waited for where a second Ctrl-C ends
-    everything at once."""
+    """The workers of one start. They are plain daemon threads, since those of an executor would be waited for, while a
+    second Ctrl-C has to end everything at once."""
 
     def __init__(self, run: ZeroShotRun, plays: ModelPlayer, ledger: Ledger, *, quiet: bool) -> None:
         self.run, self.player, self.ledger, self.quiet = run, plays, ledger, quiet
@@ -197,7 +197,7 @@ class _Workers:
         self._lock = threading.Lock()
 
     def go(self, workers: int) -> list[dict[str, Any]]:
-        """Play, and write the figures also if that ends early."""
+        """Play, and write the figures even after an early end."""
         self._playing = workers
         for _ in range(workers):
             threading.Thread(target=self._work, daemon=True).start()
@@ -221,7 +221,7 @@ class _Workers:
             raise self.failure
 
     def _wait(self) -> None:
-        # Not join(), which takes a thread for ended if Ctrl-C comes meanwhile; with a limit, so that Ctrl-C is heard.
+        # Not join(), which takes a thread for ended after Ctrl-C; with a timeout, so that Ctrl-C is handled.
         while not self._done.wait(0.2):
             continue
 
@@ -271,7 +271,7 @@ class _Workers:
 
 
 def episode_rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
-    """One per episode, as far as it has been played."""
+    """One row per episode, as far as it has been played."""
     return [
         {
             "instance": each.instance,
@@ -290,7 +290,7 @@ def episode_rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
 def summary_rows(
     spec: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None
 ) -> list[dict[str, Any]]:
-    """One row for the budget that was played, and one for every smaller one of the paper's, read off the same
+    """One row for the budget of the run, and one for every smaller budget of the paper, from prefixes of the same
     episodes."""
     named = {decisions: name for name, decisions in spec.game.puzzle.budgets(spec.game.size).items()}
     budgets = [spec.game.budget, *sorted((k for k in named if k < spec.game.budget), reverse=True)]
@@ -344,7 +344,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def table(all_rows: list[dict[str, Any]]) -> str:
-    """A line per budget, then what became of the answers and of what is not counted."""
+    """Summary as text: a line per budget, then the outcomes of answers and the episodes that do not count."""
     first = all_rows[0]
     lines = [f"{first['agent']}, {first['task']}, cells of {first['cell']} pixels"]
     for row in all_rows:

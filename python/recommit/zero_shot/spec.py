@@ -1,4 +1,4 @@
-"""What a run plays and asks: everything that decides its answers, written down once in its manifest."""
+"""Specification of a zero-shot run: everything that decides its answers, stored in its manifest."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class HeldOutInstances(Instances):
-    """Instances of a data set's test split, named as ``recommit evaluate`` names them, since a test set skips
-    numbers."""
+    """Instances of a data set's test split. They need explicit names, since a test set skips numbers."""
 
     names: tuple[str, ...] = ()
-    #: Which of them are in the same room, where the data keeps rooms apart.
+    #: [instances] number of the room; None unless the data keeps rooms apart.
     rooms: NDArray[np.int64] | None = None
 
     @property
     def ids(self) -> list[str]:
-        """As ``recommit evaluate`` names them."""
+        """Names, as in ``recommit evaluate``."""
         return list(self.names)
 
 
 @dataclass(frozen=True)
 class ZeroShotSpec:
-    """Which games are played, how the model is asked, and the recipe of the data set whose test instances are played,
-    if any. Two runs with equal specs ask the same questions until an answer differs."""
+    """Games, requests to the model, and the recipe of the data set whose test instances are played, if any. Two runs
+    with equal specs send the same requests until an answer differs."""
 
     options: ZeroShotOptions
     game: GameSpec
@@ -54,7 +53,7 @@ class ZeroShotSpec:
 
     @classmethod
     def of(cls, options: ZeroShotOptions) -> ZeroShotSpec:
-        """Fill in what is open: the usual of the puzzle, or what the data decide."""
+        """Fill in open options: from the data, or with the puzzle's usual values."""
         recipe = _recipe(options.data) if options.data else None
         if recipe is not None and options.task not in (None, recipe.task):
             raise ValueError(f"task: expected {recipe.task}, that of the data, got {options.task}")
@@ -73,7 +72,7 @@ class ZeroShotSpec:
         return cls(options, game, recipe)
 
     def starts(self) -> Instances:
-        """The instances; a larger number begins with the same ones."""
+        """The instances; a larger ``instances`` option begins with the same ones."""
         game, window = self.game, (self.game.length[0], self.game.length[1])
         if self.recipe is None:
             seed = rng.derived_seed(game.seed, rng.Purpose.INSTANCES, 0)
@@ -86,7 +85,7 @@ class ZeroShotSpec:
         return HeldOutInstances(game.task, name, seed, 0, states, lengths, names, rooms)
 
     def manifest(self, starts: Instances) -> dict[str, Any]:
-        """Plain values. ``run`` must be the same when a run goes on."""
+        """Manifest as plain values. ``run`` must not change when a run is resumed."""
         options, game = self.options, self.game
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.size_name, "seed": starts.seed, "states_sha256": sha256}
@@ -106,7 +105,7 @@ class ZeroShotSpec:
 
 
 def _recipe(folder: Path) -> DataSpec:
-    """That of a data set; of a finished one it is the manifest's too. The name of a frozen split stands for its own."""
+    """Recipe of a data set, checked against its manifest if it is finished; or of a frozen split, given by its name."""
     if str(folder) in leaderboard_splits.names() and not folder.exists():
         return leaderboard_splits.read(str(folder)).recipe
     path = folder / "recipe.json"
@@ -119,7 +118,7 @@ def _recipe(folder: Path) -> DataSpec:
 
 
 def keep(manifest: dict[str, Any], folder: Path) -> None:
-    """Write the manifest of a new run, or of one that got no answer yet; else check that the run in ``folder`` has the
+    """Write the manifest of a new run, or of one without any answer yet; else check that the run in ``folder`` has the
     same spec."""
     ownership.refuse_foreign(folder, (MANIFEST,), "a zero-shot run")
     if (folder / MANIFEST).exists():

@@ -1,8 +1,8 @@
 """One POST by httpx2, bounded in time and bytes, to one host, on a connection of its own, with a key that stays hidden.
 
-Nothing is followed, unpacked or reused: a redirect is a reply like any other, a compressed body is an error, and what
-comes after the reply is never read. Proxies, certificates and passwords of the environment are not used. Errors carry
-no text of the server and no frame that has seen the key.
+Nothing is followed, unpacked or reused: a redirect is a reply like any other, a compressed body is an error, and bytes
+after the reply are never read. Proxies, certificates and passwords of the environment are not used. Errors carry no
+text of the server and no frame that has seen the key.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn
 
-#: All bytes of a reply together, and seconds until it is there.
+#: Largest reply in bytes, and timeout of the whole exchange in seconds.
 MOST_BYTES, SECONDS = 4 << 20, 600.0
-#: Seconds until one address of a host has taken the connection.
+#: Timeout of a connection in seconds.
 CONNECT_SECONDS = 10.0
-#: A server that wants more patience than this gets no more.
+#: Longest wait in seconds that a server's ``Retry-After`` can ask for.
 LONGEST_WAIT = 120.0
 
-#: Of letters, or the numbers of IPv6: a host is named in commands that a person may copy into a shell, where one that
-#: begins with a dash would be a flag.
+#: A name, or an IPv6 address. A host occurs in commands that a user may copy into a shell, where one that begins with a
+#: dash would be a flag.
 _HOST = re.compile(r"\w[\w.-]*|[0-9a-f:.]+", re.ASCII)
-#: Does this thread have a request of ours under way? The library would log headers, and a server may put the key there;
-#: requests of other code are logged as ever.
+#: Marks threads with a request of ours in flight. The library would log headers, in which a server may echo the key;
+#: requests of other code are logged as usual.
 _OURS = threading.local()
 for _name in ("httpx2", "httpcore2.connection", "httpcore2.http11"):
     logging.getLogger(_name).addFilter(lambda _: not getattr(_OURS, "asking", False))
 
 
-#: What may stand in a header's value. Anything else could end the header and begin another.
+#: Characters allowed in a header's value. Any other could end the header and begin another one.
 _USABLE = re.compile(r"[\x21-\x7e]*")
 #: Shorter keys are placeholders of local servers ("EMPTY"), and may well be ordinary words.
 SHORTEST = 8
@@ -55,8 +55,8 @@ HIDDEN = "[key]"
 
 
 class Key:
-    """The value of an environment variable, empty if there is none: it leaves its object for the header of a request.
-    Neither its ``repr``, nor a pickle, nor an error shows it."""
+    """The value of an environment variable, empty if there is none. It is revealed for the header of a request only:
+    neither its ``repr``, nor a pickle, nor an error shows it."""
 
     __slots__ = ("__text", "variable")
 
@@ -68,7 +68,7 @@ class Key:
 
     @classmethod
     def from_environment(cls, variable: str) -> Key:
-        """The key in a variable."""
+        """Read the key from a variable; empty if it is not set."""
         return cls(os.environ.get(variable, "").strip() if variable else "", variable)
 
     def __bool__(self) -> bool:
@@ -79,7 +79,7 @@ class Key:
         return self.__text
 
     def redact(self, text: str) -> str:
-        """``text`` without the key, in small letters or capitals: a server may send back what it was sent."""
+        """``text`` without the key, whatever its case: a server may echo it."""
         if len(self.__text) < SHORTEST:
             return text
         return re.sub(re.escape(self.__text), HIDDEN, text, flags=re.IGNORECASE | re.ASCII)
@@ -93,7 +93,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Address:
-    """Scheme, host with its port, and path of a server. There is no place for a password or a query in it."""
+    """Scheme, host with its port, and path of a server. Passwords and queries are not allowed."""
 
     scheme: str
     host: str
@@ -102,7 +102,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """From a base address; what it says is not repeated in errors, since it might be a secret."""
+        """Parse a base address; errors do not repeat it, since it might contain a secret."""
         wrong = ValueError(
             "base_url: expected http(s)://host[:port][/path] without user name, password, query or fragment, "
             "got another text"
@@ -121,7 +121,7 @@ class Address:
 
     @property
     def local(self) -> bool:
-        """Does it stay on this machine?"""
+        """True if it is on this machine."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -133,7 +133,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, whole."""
+    """A complete reply."""
 
     status: int
     headers: Mapping[str, str]
@@ -141,7 +141,7 @@ class Reply:
 
 
 class Broken(Exception):
-    """No whole reply; of which kind, in a word."""
+    """There is no complete reply; the argument names the kind of failure."""
 
 
 def retry_after(value: str | None) -> float:
@@ -165,12 +165,12 @@ def post(address: Address, key: Key, body: bytes) -> Reply:
         _OURS.asking = False
     if isinstance(reply, Reply):
         return reply
-    # Raised here, where no exception is being handled: the frames that held the key are gone, and what came back is.
+    # Raised outside the handlers above, so that the traceback has no frame that held the key.
     raise Broken(reply)
 
 
 async def _exchange(address: Address, key: Key, body: bytes) -> Reply | str:
-    """A reply, or the kind of the one that cannot be taken."""
+    """The reply, or the kind of failure of one that is refused."""
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": "identity",
@@ -179,7 +179,7 @@ async def _exchange(address: Address, key: Key, body: bytes) -> Reply | str:
         "User-Agent": "recommit",
         **({"Authorization": f"Bearer {key.reveal()}"} if key else {}),
     }
-    # Half, since a connection and its TLS take one each: only where they end by themselves are their sockets closed.
+    # Half, since TCP and TLS have one timeout each: their sockets are closed only if they time out by themselves.
     limits = httpx2.Timeout(SECONDS, connect=min(SECONDS / 2, CONNECT_SECONDS))
     how: dict[str, Any] = {"trust_env": False, "follow_redirects": False, "timeout": limits, "verify": _certificates()}
     url, content = f"{address}/chat/completions", bytearray()
@@ -196,5 +196,5 @@ async def _exchange(address: Address, key: Key, body: bytes) -> Reply | str:
         return Reply(response.status_code, response.headers, bytes(content))
 
 
-#: Those of the system, read once.
+#: Certificates of the system, read once.
 _certificates = cache(ssl.create_default_context)

@@ -1,1 +1,1 @@
-"""One table of the paper per class."""
+"""The paper's tables, one function each."""

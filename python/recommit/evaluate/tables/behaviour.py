@@ -1,4 +1,4 @@
-"""The paper's tables of what adaptive depth does, where it is deep, what it wastes, and of what training does to it."""
+"""The paper's tables of behaviour: depth by distance, efficiency, entropy, and the course of training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     #: Adaptive and the best fixed depth, per cent.
     Pair = tuple[float | None, float | None]
 
-#: The paper hatches buckets with fewer decisions than these.
+#: The paper hatches buckets with fewer decisions.
 FEW = 15
 
 
@@ -49,7 +49,7 @@ def state(results: FamilyResults) -> Content:
 
 
 def _progress(bucket: dict[str, Any] | None) -> str:
-    """By how much a decision lowers the distance, and its standard deviation."""
+    """Mean and standard deviation of the progress per decision, as text."""
     mean, spread = of(bucket, "mean_progress"), of(bucket, "progress_sd")
     return "-" if mean is None else f"{mean:+.1f} ± {spread:.1f}"
 
@@ -90,7 +90,7 @@ def efficiency(results: FamilyResults) -> Content:
 
 @table("depths", "Shares of the depths", lambda _: ("adaptive", SAMPLED))
 def depths(results: FamilyResults) -> Content:
-    """How often adaptive takes each depth on solved episodes, as it is played and sampled."""
+    """Shares of the depths that adaptive takes on solved episodes, greedy and sampled."""
     lines = []
     for budget in ("tight", "loose"):
         taken = [of(results.row(agent, budget), "depth_shares_solved") for agent in ("adaptive", SAMPLED)]
@@ -103,7 +103,7 @@ def depths(results: FamilyResults) -> Content:
 
 
 def steps_of(run: Path) -> list[dict[str, Any]]:
-    """The steps of a run, as it wrote them down."""
+    """Logged training steps of a run; empty without ``metrics.jsonl``."""
     lines = verified.lines(run, "metrics.jsonl") if (run / "metrics.jsonl").exists() else []
     return [line for line in lines if "loss" in line]
 
@@ -114,8 +114,8 @@ def steps_of(run: Path) -> list[dict[str, Any]]:
     lambda members: ("adaptive", *(agent for stage in STAGES for agent in members.at_stage(stage))),
 )
 def emergence(results: FamilyResults) -> Content:
-    """The adaptive run clamped to every depth at its last checkpoint of every third, and which depths it took
-    meanwhile."""
+    """The adaptive run at the last checkpoint of each third of training, clamped to every depth; and the depths that
+    its training episodes took there."""
     solved, taken, members = [], [], results.members
     steps = int(members.config["optim"]["steps"])
     last = {stage_of(line["step"], steps): line for line in steps_of(members.adaptive)}
@@ -163,8 +163,8 @@ def _of_seeds(members: Members) -> tuple[str, ...]:
 
 @table("seeds", "Seeds", _of_seeds)
 def seeds(results: FamilyResults) -> Content:
-    """Adaptive and the best trained fixed depth, seed by seed beside the paper's of the same number, loose budget; and
-    the means."""
+    """Adaptive and the best trained fixed depth at the loose budget, per seed, beside the paper's seed of the same
+    number; and the means."""
     members, published = results.members, reported.SEEDS[results.task]
     ours: dict[int, Pair] = {}
     for seed in members.seeds:
@@ -185,7 +185,7 @@ def seeds(results: FamilyResults) -> Content:
 
 
 def _means(pairs: Iterable[Pair]) -> Pair:
-    """Column by column, None unless all are there."""
+    """Mean of each column; None if a value is missing."""
     columns = list(zip(*pairs, strict=True)) or [(), ()]
     one, other = (None if not each or None in each else sum(each) / len(each) for each in columns)
     return one, other

@@ -1,5 +1,5 @@
-"""The paper's tables of shares solved and actions, "paper | ours | difference": against fixed depths, without a part of
-the recipe, against the oracle depth, and beside heads and models that the paper's tables have no row for."""
+"""The paper's tables of solve rates and actions, "paper | ours | difference": fixed depths, ablations and the oracle
+depth; and further heads and models, for which the paper's tables have no row."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.family import FamilyResults, Members
 
-#: The run by the paper's recipe, in families whose adaptive run has another.
+#: Name of the run with the paper's recipe, in families whose adaptive run has another one.
 PAPER = "paper"
 #: Depth rules that know the distance.
 ORACLES = PRIVILEGED[:3]
-#: Runs from the paper's recipe to ours -> what changes there, from the row above.
+#: Runs on the way from the paper's recipe to ours -> the change from the row above.
 CHANGES = {
     "paper": "the paper's recipe",
     "ablation-inputs": "features: confidence and z, with a hidden layer",
@@ -50,8 +50,8 @@ def _compared(cell: Reported, row: dict[str, Any] | None) -> list[str]:
 
 @table("main", "Main table", fixed)
 def main(results: FamilyResults) -> Content:
-    """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of
-    those that the depth head has. Values and gain shares are columns where some row has them."""
+    """Solve rate and actions at both budgets; best fixed depths chosen on validation instances, on test instances, and
+    among the depths of the head. Values and gain shares are columns if some row has them."""
     every = {"value, points": ("value", 1, 100.0), "gain share": ("gain", 2, 1.0)}
     further = {name: how for name, how in every.items() if any(row.get(how[0]) is not None for row in results.rows)}
     lines = []
@@ -63,7 +63,7 @@ def main(results: FamilyResults) -> Content:
             for kind, name in best_of.items()
         ]
         for kind, name in best_of.items():
-            # Where the paper's best of all is one of the head's depths, it is their best too.
+            # If the paper's best depth overall is one of the head's depths, it is also the best of these.
             within = reported.WITHIN.get((results.task, budget, kind), Reported())
             cell = paper[name] if paper[name].depth in DEPTHS else within
             row = results.best_fixed(kind, budget, depths=DEPTHS)
@@ -86,7 +86,7 @@ def _every_depth(members: Members) -> tuple[str, ...]:
 
 @table("sweep", "Sweep of fixed depths", _every_depth)
 def sweep(results: FamilyResults) -> Content:
-    """All eight fixed depths, of the warm start, trained, and of the adaptive run clamped. The paper has a figure."""
+    """All eight fixed depths of the warm start, of runs trained at them, and of the adaptive run. A paper figure."""
     lines = []
     for budget in ("tight", "loose"):
         for kind in ("SFT", "RL", "clamped"):
@@ -109,7 +109,7 @@ def sweep(results: FamilyResults) -> Content:
     ),
 )
 def ablation(results: FamilyResults) -> Content:
-    """What is left without a part, loose budget: a row per part."""
+    """Solve rate without one part of the method each, loose budget."""
     members = results.members
     ours = {
         "SFT best fixed": results.best_fixed("SFT", "loose"),
@@ -119,7 +119,7 @@ def ablation(results: FamilyResults) -> Content:
         "adaptive": results.row("adaptive", "loose"),
         "adaptive, sampled": results.row(SAMPLED, "loose"),
     }
-    if members.config["advantage"]["estimator"] != "state":  # the paper's, which the adaptive run itself may have
+    if members.config["advantage"]["estimator"] != "state":  # "state" is the paper's own
         ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
     published = reported.ABLATION[results.task]
     lines = [[name, *beside(published[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
@@ -127,7 +127,7 @@ def ablation(results: FamilyResults) -> Content:
 
 
 def _changed(members: Members) -> dict[str, tuple[str, ...]]:
-    """The agent of every change, by the change; empty where none was run."""
+    """Agents of the cumulative ablation by change; empty if none of its runs exists."""
     if not any(name.startswith("ablation-") and members.run(name) for name in CHANGES):
         return {}
     return {name: members.other("adaptive", name) for name in CHANGES}
@@ -161,8 +161,8 @@ def cumulative_ablation(results: FamilyResults) -> Content:
     ),
 )
 def single(results: FamilyResults) -> Content:
-    """Trained at one depth alone, played at every one, loose budget; then the best that was played as it was
-    trained."""
+    """Policies trained at a single depth, played at every depth, loose budget; then the best of those played at the
+    depth of their training."""
     lines, same = [], []
     for kind in ("SFT", "RL"):
         for depth in DEPTHS:
@@ -181,7 +181,7 @@ def single(results: FamilyResults) -> Content:
 
 @table("oracle", "Oracle", lambda members: (*fixed(members), *ORACLES))
 def oracle(results: FamilyResults) -> Content:
-    """The oracle depth for the adaptive run's plans, and how much of the gap to it is closed."""
+    """Oracle depths for the adaptive run's plans, and the share of the gap to the oracle that adaptive closes."""
     lines = [
         [name, *_compared(reported.ORACLE[results.task] if name == ORACLE else Reported(), results.row(name, "loose"))]
         for name in ORACLES
@@ -218,13 +218,13 @@ def _on_front(members: Members) -> tuple[str, ...]:
 
 @table("pareto", "Pareto", _on_front)
 def pareto(results: FamilyResults) -> Content:
-    """The Pareto front, and the fixed depths cannot be dominated: a remark per budget."""
+    """A remark per budget: the Pareto front, and the fixed depths that cannot be dominated."""
     notes = []
     for budget in ("tight", "loose"):
         own = results.row("adaptive", budget)
         if own is None:
             continue
-        # Not other seeds, checkpoints or models that other tables have brought along.
+        # Leave out other seeds, checkpoints and models, which were played for other tables.
         rows = [r for r in results.of(_on_front(results.members), budget) if r["agent"] != "solver"]
         points = {r["agent"]: (r["solve_rate"], r["actions_per_episode"]) for r in rows}
         never = undominated(own["decisions"], own["actions_per_episode"], EVERY)
@@ -235,14 +235,14 @@ def pareto(results: FamilyResults) -> Content:
 
 
 def _models(members: Members) -> dict[str, str]:
-    """Agents, and the model behind each."""
+    """Zero-shot agents of the family -> names of their models."""
     return {f"{ZERO_SHOT}@{folder}": transcripts.about(folder)["model"] for folder in members.zero_shot}
 
 
 @table("zero-shot", "Zero-shot models", lambda members: ("adaptive", *_models(members)))
 def zero_shot(results: FamilyResults) -> Content:
-    """Models that were not trained, on the same instances, beside adaptive; loose budget. A model that was shown
-    pictures of two sizes has a row for each; which sizes the paper's were, it does not say."""
+    """Zero-shot models on the same instances, beside adaptive; loose budget. A model that was shown pictures of two
+    sizes has a row for each; the paper does not state its sizes."""
     rows = results.of(tuple(_models(results.members)), "loose")
     published = {name: cells[results.task] for name, cells in reported.ZERO_SHOT.items()}
     published["adaptive"] = reported.MAIN[results.task, "loose"]["adaptive"]
@@ -259,10 +259,10 @@ def zero_shot(results: FamilyResults) -> Content:
 
 
 def _with_heads(members: Members) -> Sequence[str]:
-    """Every head; fixed depths, thresholds and oracle of its plans."""
+    """Agents: every head, and the entropy threshold, oracle and fixed depths of its plans."""
     if not members.heads:
         return ()
-    # Where its plans are those of the adaptive run, fixed depths and oracle are there already.
+    # If its plans equal those of the adaptive run, that run's own fixed depths and oracle serve.
     one, other = (plans_digest(folder) for folder in (members.heads["world-model"], best_policy(members.adaptive)))
     folder: Path | None = None if one == other else members.heads["world-model"]
     others = (f"{name}@{folder}" if folder else name for name in ("confidence-entropy", ORACLE))
@@ -274,8 +274,8 @@ def _with_heads(members: Members) -> Sequence[str]:
 
 @table("heads", "Heads with a world model", _with_heads)
 def heads(results: FamilyResults) -> Content:
-    """Heads that are conditioned on a world model, prices or budget, the run's own head, and other rules on the same
-    plans; none is the paper's. Of the fixed depths per budget the best on validation."""
+    """Heads conditioned on a world model, prices or budget, the run's own head, and other rules on the same plans; none
+    is in the paper. Of the fixed depths, only the best on validation per budget."""
     lines = []
     for budget in results.budgets:
         rows = results.of(_with_heads(results.members), budget)

@@ -1,6 +1,6 @@
-"""Every table of the paper from one evaluation of a family of runs (see ``members``), or some of them.
+"""All or some of the paper's tables from one evaluation of a family of runs (see ``family``).
 
-A table says which agents it needs; only those are played. Cells of runs that are not there hold a dash.
+Each table lists the agents that it needs; only those are played. Cells of missing runs hold a dash.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ _ORDER = (
     ),
 )
 TABLES = {table.name: table for table in _ORDER}
-#: Those that need no other seed's runs, nor those that are made with one seed alone.
 
 
 def check(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of tables; all of them for none."""
+    """Validate names of tables; an empty list stands for all of them."""
     wrong = [name for name in names if name not in TABLES]
     if wrong:
         raise ValueError(f"tables: expected names of {', '.join(TABLES)}, got {wrong[0]}")
@@ -49,14 +48,14 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
-    """Whom the tables need, adaptive first."""
+    """Agents that the tables need, adaptive first."""
     needed = (agent for name in check(names) for agent in TABLES[name].agents(members))
     return tuple(dict.fromkeys(("adaptive", *needed)))
 
 
 def write(store: EvaluationStore, results: FamilyResults, names: Sequence[str] = ()) -> str:
-    """Fill the tables (no names: all) and write them into an evaluation's folder, for programs and for people; the
-    text."""
+    """Render the tables (no names: all) and write them into an evaluation's folder as JSON and Markdown; returns the
+    Markdown."""
     filled = [(TABLES[name], TABLES[name].render(results)) for name in check(names)]
     title = f"{results.task.capitalize()}: the paper's tables, on {results.split}"
     text = "\n".join([f"# {title}\n", *(f"{table.markdown(content)}\n" for table, content in filled)])
@@ -70,7 +69,7 @@ def write(store: EvaluationStore, results: FamilyResults, names: Sequence[str] =
 
 
 def write_plain(store: EvaluationStore, text: str) -> str:
-    """Write what an evaluation says that is not compared with the paper's; tables of an earlier call go. The text."""
+    """Write the page of an evaluation without the paper's tables, remove those of an earlier call; returns the text."""
     store.remove(FILE)
     store.write_page(PAGE, text)
     return text

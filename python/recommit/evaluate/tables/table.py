@@ -1,7 +1,7 @@
-"""A table of the paper: the agents that it needs, and what it shows of them.
+"""A table of the paper: the agents that it needs, and the function that fills it.
 
-A ``Table`` turns the figures of a family of runs into ``Content``. An evaluation prints that as Markdown and writes it
-as ``tables.json`` for programs.
+A ``Table`` turns the figures of a family of runs into ``Content``. An evaluation prints this as Markdown and writes it
+as ``tables.json``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.family import FamilyResults, Members
 
-#: The file of an evaluation that holds the tables, and the same for a person.
+#: Files of an evaluation that hold the tables, as JSON and as Markdown.
 FILE, PAGE = "tables.json", "tables.md"
 
 
 class Content(NamedTuple):
-    """What a table shows of the runs that are there: grids, in which a dash stands where nothing was played, and
-    remarks."""
+    """Content of a table: grids, with a dash where nothing was played, and remarks."""
 
     grids: tuple[Grid, ...]
     notes: tuple[str, ...] = ()
@@ -32,7 +31,7 @@ class Content(NamedTuple):
 class Table:
     """One of the paper's tables, for any family of runs."""
 
-    #: What ``--tables`` calls it.
+    #: Its name in ``--tables``.
     name: str
     title: str
     #: The agents that it needs.
@@ -40,7 +39,7 @@ class Table:
     render: Callable[[FamilyResults], Content]
 
     def markdown(self, content: Content) -> str:
-        """Print what it shows below its title."""
+        """Title, grids and remarks as Markdown."""
         remarks = "\n".join(f"* {line}" for line in content.notes)
         grids = (grid.markdown() for grid in content.grids)
         return "\n\n".join([f"## {self.title}", *grids, *([remarks] if remarks else [])])
@@ -49,5 +48,5 @@ class Table:
 def table(
     name: str, title: str, agents: Callable[[Members], Sequence[str]]
 ) -> Callable[[Callable[[FamilyResults], Content]], Table]:
-    """Make the function below a table: it fills the cells."""
+    """Decorator: make a ``Table`` of the function that fills its cells."""
     return lambda render: Table(name, title, agents, render)

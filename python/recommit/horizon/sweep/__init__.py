@@ -1,4 +1,4 @@
-"""Success against how much of a chunk is executed, for any policy and environment, as a card that can be checked."""
+"""Success against the number of executed actions per chunk, for any policy and environment, as a verifiable card."""
 
 from __future__ import annotations
 

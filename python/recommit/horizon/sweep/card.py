@@ -1,4 +1,4 @@
-"""The card of a sweep: every episode of every row, what was played with, and a digest over all of it."""
+"""The card of a sweep: every episode of every row, hashes of policy and environment, and a digest over all of it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from recommit.results.intervals import Floats
 
     Card = dict[str, Any]
-    #: By field, what each episode came to.
+    #: Outcomes of episodes, as lists by field.
     Outcomes = dict[str, list[Any]]
 
 SCHEMA, VERSION = "recommit.sweep", 1
-#: Its name in the folder of a sweep.
+#: Name of a card in the folder of a sweep.
 CARD = "card.json"
-#: Bytes of a card that are read.
+#: Largest card in bytes.
 MOST = 1 << 28
 #: A name or a version of a package, such as torch and 2.11.0+cpu.
 _WELL_FORMED = re.compile(r"[A-Za-z0-9][\w.+!-]{0,63}").fullmatch
-#: What an episode comes to.
+#: Fields of an episode's outcome.
 OUTCOMES: verified.Fields = {
     "success": (bool, type(None)),
     "total": verified.NUMBER,
@@ -61,7 +61,7 @@ _FIELDS = {
 
 
 def score_kind(outcomes: Sequence[Outcomes], key: str) -> str:
-    """success where info says it, else return."""
+    """``success`` if info has it in some episode, else ``return``."""
     if any(each is not None for row in outcomes for each in row["success"]):
         return "success"
     if key:
@@ -72,25 +72,25 @@ def score_kind(outcomes: Sequence[Outcomes], key: str) -> str:
 
 
 def merged(parts: Sequence[Outcomes]) -> Outcomes:
-    """Batches of episodes as one."""
+    """Concatenate batches of episodes."""
     return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
 def scores(outcomes: Outcomes, kind: str) -> Floats:
-    """The number of each episode that is reported."""
+    """Score of each episode: success (0 or 1), or return."""
     won = [bool(each) for each in outcomes["success"]]
     return np.array(won if kind == "success" else outcomes["total"], np.float64)
 
 
 def values(outcomes: Outcomes, kind: str, price: float) -> Floats:
-    """The value of each episode, which choices go by: its score less the price of its queries."""
+    """Value of each episode, by which rules are chosen: its score less the price of its queries."""
     return scores(outcomes, kind) - price * np.array(outcomes["queries"], np.float64)
 
 
 def choice_price(rows: Sequence[dict[str, Any]], kind: str, price: float) -> float:
-    """What a query costs where rules and their numbers are chosen: ``price``, or where that is 0 so much that as many
-    queries as any fixed depth has cost ``table.MARGIN``, of success or of the return's range. Without it a number that
-    asks at every tick is taken for the least bit of score."""
+    """Price of a query for the choice of rules and thresholds: ``price``, or if that is 0, the price at which the most
+    queries of any fixed depth cost ``table.MARGIN``, of success or of the return's range. Without it, a threshold that
+    queries at every tick would be chosen for the slightest gain in score."""
     own = [row["outcomes"] for row in rows if is_fixed(row)]
     if price or not own:
         return price
@@ -100,7 +100,7 @@ def choice_price(rows: Sequence[dict[str, Any]], kind: str, price: float) -> flo
 
 
 def chosen(rows: Sequence[dict[str, Any]], kind: str, price: float) -> dict[str, dict[str, Any]]:
-    """By name, the rule with the highest mean value; of equals the one with fewer queries."""
+    """The rule with the highest mean value, by name; ties go to fewer queries."""
     merits: dict[str, dict[int, tuple[float, float]]] = {}
     for i, row in enumerate(rows):
         outcomes = row["outcomes"]
@@ -110,7 +110,7 @@ def chosen(rows: Sequence[dict[str, Any]], kind: str, price: float) -> dict[str,
 
 
 def best_on_validation(card: Card, *, fixed: bool) -> str:
-    """The name of the best fixed depth, or of the best rule, on validation episodes; empty where there is none."""
+    """Name of the best fixed depth, or of the best rule, on validation episodes; empty if there is none."""
     rows, price = card["validation"], card["settings"]["price"]
     price = price if fixed else choice_price(rows, card["score"], price)
     every = [{**row, "name": "", "rule": row["name"]} for row in rows if is_fixed(row) == fixed]
@@ -119,12 +119,12 @@ def best_on_validation(card: Card, *, fixed: bool) -> str:
 
 
 def is_fixed(row: dict[str, Any]) -> bool:
-    """True for a fixed depth."""
+    """True for the row of a fixed depth."""
     return bool(row["rule"]["rule"] == "Fixed")
 
 
 def summary(card: Card) -> list[dict[str, Any]]:
-    """The figures of each row, with 95 % intervals over episodes: [mean, low, high], without ends of one episode.
+    """Figures of each row, with 95 % intervals over episodes: [mean, low, high]; ends are None for a single episode.
     Differences of value are paired, to the best fixed depth."""
     kind, price, reference = card["score"], card["settings"]["price"], best_on_validation(card, fixed=True)
     own, result = {row["name"]: row["outcomes"] for row in card["rows"]}, []
@@ -151,7 +151,7 @@ def summary(card: Card) -> list[dict[str, Any]]:
 
 def difference(one: Outcomes, other: Outcomes, kind: str, price: float) -> Interval:
     """Value of ``one`` minus that of ``other``, paired. The interval of success has to stay wide where no episode
-    differs; that of the queries' price is added by squares."""
+    differs; that of the queries' price is added in quadrature."""
     if kind != "success":
         return intervals.difference(values(one, kind, price), values(other, kind, price))
     won = intervals.difference(scores(one, kind), scores(other, kind))
@@ -164,20 +164,20 @@ def difference(one: Outcomes, other: Outcomes, kind: str, price: float) -> Inter
 
 
 def made(content: Card) -> Card:
-    """The card of these values, with its summary and its digest."""
+    """Make a card of this content, with its summary and its digest."""
     card = {"schema": SCHEMA, "version": VERSION, **content}
     card["best_fixed"], card["summary"] = best_on_validation(card, fixed=True), summary(card)
     return {**card, "digest": verified.digest(card, "digest")}
 
 
 def text(card: Card) -> str:
-    """The one spelling of a card."""
+    """The only valid text of a card."""
     return json.dumps(card, sort_keys=True, allow_nan=False) + "\n"
 
 
 def read(path: Path) -> Card:
-    """A card that is as it was written, or that of a sweep's folder: every byte is checked against its digest, and its
-    summary against its episodes. It may be a stranger's: nothing of it is run."""
+    """Read a card, or that of a sweep's folder, and check its digest, and its summary against its episodes. The file
+    may be untrusted: nothing of it is run."""
     path = path / CARD if path.is_dir() else path
     try:
         data = safe_open.content(path, MOST)
@@ -195,7 +195,7 @@ def read(path: Path) -> Card:
 
 
 def _check(path: Path, card: Card) -> None:
-    """Refuse episodes that no sweep has, and a summary or a choice that is not that of the episodes."""
+    """Refuse impossible episodes, and a summary or a choice that does not follow from the episodes."""
     most = card["settings"]["max_steps"]
     for name, split in (("validation", "validation"), ("rows", "test")):
         for row in card[name]:

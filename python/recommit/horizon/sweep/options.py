@@ -1,4 +1,4 @@
-"""What is swept."""
+"""Options of a sweep."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from recommit import checks
 
-#: Validation episodes have seeds from here on beyond the first test seed, so that none is in both.
+#: Offset of the validation seeds from the first test seed, so that no seed is in both.
 APART = 1_000_000
-#: Seeds are below this: some simulators take 32 bits.
+#: Limit of seeds: some simulators take 32 bits.
 MOST_SEED = 2**31
-#: Thresholds of a rule at most.
+#: Most thresholds of a rule.
 MOST_THRESHOLDS = 1000
 LEAST = dict.fromkeys(("validation", "episodes", "batch", "max_steps", "jobs"), 1) | dict.fromkeys(
     ("seed", "latency", "thresholds"), 0
@@ -21,7 +21,7 @@ LEAST = dict.fromkeys(("validation", "episodes", "batch", "max_steps", "jobs"), 
 
 
 def _one_spelling(env_kwargs: str) -> str:
-    """These arguments, so that the same ones are the same text whatever their order and spaces."""
+    """Canonical JSON of the arguments: equal ones give equal text, whatever their order and spaces."""
     try:
         value = json.loads(env_kwargs)
     except ValueError:
@@ -33,34 +33,34 @@ def _one_spelling(env_kwargs: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions:
-    """What is swept.
+    """Sweep fixed depths and rules for a policy in an environment.
 
     Args:
         env: A Gymnasium id, or a function that makes an environment or a vector of them: file.py:function or
             module:function. A file is run.
-        policy: What makes the policy, an object with predict(observations): file.py:function or module:function. The
-            file is run.
+        policy: A function that makes the policy, an object with predict(observations): file.py:function or
+            module:function. A file is run.
         lerobot: A policy that LeRobot saved, a folder or a name on the hub, in the place of policy. Then
             --env.type=pusht and other --env.NAME=VALUE of lerobot-eval stand in the place of env.
-        out: A folder for card.json, table.md, figure.svg and .png and what an interrupted sweep goes on with.
+        out: A folder for card.json, table.md, figure.svg and .png, and the log from which a sweep can be resumed.
         env_kwargs: Arguments of the environment, as a JSON object.
         files: Files and folders that the policy reads, such as weights; their hashes go into the card.
         depths: Fixed depths, which rules choose from too (default: all of 1..H; of H > 16 sixteen fixed ones).
-        thresholds: How many thresholds of each rule are tried on validation episodes; 0 leaves out all rules.
+        thresholds: Number of thresholds of each rule to try on validation episodes; 0 leaves out all rules.
         episodes: Test episodes of each row, the same for every row.
         validation: Validation episodes for each threshold and depth.
-        seed: Of the first test episode; the next ones have the next seeds, validation has its own.
+        seed: Seed of the first test episode; the next ones have the next seeds, validation has its own.
         latency: Ticks between an observation and the first action that may depend on it.
         mode: What happens in these ticks. hold: the robot waits, and then executes the chunk from its beginning.
             continue: the old chunk goes on, and as many actions of the new one are dropped as stale.
-        hold: What is sent while the robot waits: zeros (or what the policy's idle(observations) says), or the last
+        hold: Action while the robot waits: zeros (or what the policy's idle(observations) returns), or the last
             action.
-        success: The key of info that says whether an episode succeeded (default: success, is_success, or else the
-            return is reported).
+        success: The key of info for the success of an episode (default: success, is_success, or else the return is
+            reported).
         stop: Whether an episode ends at its first success, or goes on to its end, where its last tick decides.
         max_steps: Ticks after which an episode is cut.
-        price: What a query costs in the unit of success or return; choices and differences are of what is left. With
-            0, numbers of rules are chosen as if the queries of fixed depth 1 cost the margin, 5 points.
+        price: Cost of a query in the unit of success or return, subtracted in choices and differences. With 0,
+            thresholds of rules are chosen as if the queries of fixed depth 1 cost the margin, 5 points.
         batch: Episodes side by side, which the policy gets as one batch; a vector of environments has its own number.
         jobs: Processes, with one thread each. The card does not depend on it.
         wandb: Send the figures to this project of Weights & Biases, a fixed depth as the step.
@@ -110,17 +110,17 @@ class SweepOptions:
             object.__setattr__(self, "files", self.files or folder)
 
     def arguments(self) -> dict[str, Any]:
-        """Those of the environment; of LeRobot's, those of the policy too."""
+        """Arguments of the environment; for LeRobot, those of the policy too."""
         arguments: dict[str, Any] = json.loads(self.env_kwargs)
         return {"path": self.lerobot, "batch": self.batch, **arguments} if self.lerobot else arguments
 
     @property
     def lead(self) -> int:
-        """With how many actions left in a queue the next chunk is asked for."""
+        """Number of actions left in a queue at which the next chunk is requested."""
         return self.latency if self.mode == "continue" else 0
 
     @property
     def seeds(self) -> dict[str, list[int]]:
-        """Of the validation and of the test episodes."""
+        """Seeds of the validation and of the test episodes."""
         first = {"validation": (self.seed + APART, self.validation), "test": (self.seed, self.episodes)}
         return {name: list(range(begin, begin + count)) for name, (begin, count) in first.items()}

@@ -1,15 +1,15 @@
-"""Episodes on the clock of the robot: a policy is asked, its chunk arrives ``latency`` ticks later, and a rule says how
-much of it is executed.
+"""Episodes on the clock of the robot: a policy is queried, its chunk arrives ``latency`` ticks later, and a rule
+chooses how much of it is executed.
 
-Every tick executes one action. With D = ``latency`` and a chunk of H actions, asked for at tick t:
+Every tick executes one action. With D = ``latency`` and a chunk of H actions, requested at tick t:
 
-* ``hold``: it is asked for when nothing is left to execute. In ticks t .. t+D-1 the robot waits (zeros or the last
+* ``hold``: it is requested when nothing is left to execute. In ticks t .. t+D-1 the robot waits (zeros or the last
   action are sent); from t+D on the first h actions of the chunk are executed, h in 1..H.
-* ``continue``: it is asked for when D of the committed actions are left, which are executed in ticks t .. t+D-1. By
+* ``continue``: it is requested when D of the committed actions are left, which are executed in ticks t .. t+D-1. By
   then the first D actions of the new chunk are stale and dropped; the next h of it are executed from t+D on, h in
   max(1, D)..H-D. The first chunk of an episode is waited for as in ``hold`` and executed from its beginning.
 
-So a policy works on one question at a time. With D = 0 both are what a synchronous loop does.
+A policy thus has at most one query per episode in flight. With D = 0 both modes equal a synchronous loop.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Outcome:
-    """What an episode came to."""
+    """Outcome of an episode."""
 
-    #: None where info says nothing.
+    #: None if info has no success.
     success: bool | None = None
     total: float = 0.0
     ticks: int = 0
@@ -72,8 +72,8 @@ class Player:
 
     Args:
         options: of the sweep.
-        slots: where episodes are played.
-        policy: what has ``predict``.
+        slots: the environments.
+        policy: an object with ``predict``.
     """
 
     def __init__(self, options: SweepOptions, slots: Copies | Vector, policy: Any) -> None:
@@ -86,7 +86,7 @@ class Player:
         self._seconds = 0.0
 
     def predict(self, observations: Sequence[Any]) -> Plans:
-        """The policy's plans for these observations, timed."""
+        """The policy's plans for these observations; adds to the measured time."""
         batch, begin = stacked(observations), time.perf_counter()
         plans = read_plans(self.policy.predict(batch), self.slots.space)
         self._seconds += time.perf_counter() - begin
@@ -95,7 +95,7 @@ class Player:
         return plans
 
     def play(self, rule: Rule, seeds: Sequence[int], *, keep: bool = False) -> Episodes:
-        """An episode for each seed of one batch; the queue keeps its plans where ``keep``, for a rule's thresholds."""
+        """Play a batch with an episode per seed; with ``keep`` the queue keeps all plans, for a rule's thresholds."""
         self._seconds, known = 0.0, "torch" in sys.modules
         with seeded(seeds[0]):
             if callable(getattr(self.policy, "reset", None)):
@@ -103,7 +103,7 @@ class Player:
             episodes = Episodes(self, rule, self.slots.reset(seeds), keep=keep)
             while len(episodes.running):
                 episodes.tick()
-        if not known and "torch" in sys.modules:  # a program imported it just now, and its stream began elsewhere
+        if not known and "torch" in sys.modules:  # a program imported it just now, so it was not seeded
             return self.play(rule, seeds, keep=keep)
         episodes.seconds = self._seconds
         return episodes
@@ -119,14 +119,14 @@ class Episodes:
         self.running: Rows = np.arange(count)
         self.queue = Queue(rule, count, record=False, keep=keep)
         self.t = 0
-        #: In which the policy answered, once all have ended.
+        #: Time of the policy's queries, set once all episodes have ended.
         self.seconds = 0.0
-        self._asked: list[tuple[int, Rows, Plans]] = []  # when it arrives, for whom, what
+        self._asked: list[tuple[int, Rows, Plans]] = []  # tick of arrival, episodes, plans
         self._waiting = np.zeros(count, np.bool_)
         self._last: dict[int, Any] = {}
 
     def tick(self) -> None:
-        """Chunks arrive, others are asked for, one action each is executed."""
+        """Take in arriving chunks, request new ones, and execute one action per episode."""
         self._arrive()
         self._ask()
         if not self.options.latency:
@@ -151,13 +151,13 @@ class Episodes:
         return step.ended or won or outcome.ticks >= options.max_steps
 
     def _ask(self) -> None:
-        """Ask the policy where few enough actions are left and no chunk is on its way."""
+        """Query the policy where at most ``lead`` actions are left and no chunk is in flight."""
         left = self.queue.remaining[self.running]
         rows = self.running[(left <= self.options.lead) & ~self._waiting[self.running]]
         if not len(rows):
             return
         plans = self.player.predict([self.observations[row] for row in rows])
-        stale = self.options.lead if self.t else 0  # of the first chunk, for which the robot waits, nothing is
+        stale = self.options.lead if self.t else 0  # the robot waits for the first chunk
         usable(self.options, plans.horizon)
         plans = plans.part(np.arange(len(rows)), slice(stale, stale + plans.horizon - self.options.lead))
         self._asked.append((self.t + self.options.latency, rows, plans))
@@ -166,7 +166,7 @@ class Episodes:
             self.outcomes[row].queries += 1
 
     def _arrive(self) -> None:
-        """Queue the chunks that arrive now, of episodes that still run."""
+        """Queue the chunks that arrive now, for episodes that still run."""
         for _, rows, plans in [each for each in self._asked if each[0] == self.t]:
             here = np.isin(rows, self.running)
             if here.any():
@@ -175,7 +175,7 @@ class Episodes:
         self._asked = [each for each in self._asked if each[0] > self.t]
 
     def _actions(self) -> Iterator[tuple[int, Any]]:
-        """The action of each running episode: the next of its queue, or what is sent while it waits."""
+        """Yield the action of each running episode: the next of its queue, or the one for waiting."""
         space = self.player.slots.space
         empty = self.queue.remaining[self.running] == 0
         moving, standing = self.running[~empty], self.running[empty]
@@ -190,7 +190,7 @@ class Episodes:
             yield from zip(standing.tolist(), self._waits(standing), strict=True)
 
     def _waits(self, rows: Rows) -> Sequence[Any]:
-        """What is sent where a chunk is on its way."""
+        """Actions of episodes that wait for a chunk."""
         space, policy = self.player.slots.space, self.player.policy
         if self.options.hold == "last" and self.t:
             return [self._last[row] for row in rows]
@@ -207,7 +207,7 @@ class Episodes:
 
 
 def read_plans(said: Any, space: Any = None) -> Plans:
-    """The plans in what a policy returned: chunks alone, ``Plans``, or fields by name in a mapping or a dataclass.
+    """Parse a policy's output into plans: chunks alone, ``Plans``, or fields by name in a mapping or a dataclass.
 
     Without ``actions``, the plan is the mean of the samples. Actions that ``space`` does not have are refused.
     """
@@ -229,9 +229,9 @@ def read_plans(said: Any, space: Any = None) -> Plans:
 
 
 def refuse_others(actions: NDArray[Any], space: Any) -> None:
-    """Refuse chunks whose actions the environment does not have: numpy stretches some until they fit, and many
-    environments read the first numbers of longer ones. Spaces of other kinds, and those of a single float, which no
-    chunk has, stay with what the environment says."""
+    """Refuse chunks whose shape or dtype does not fit the action space: numpy broadcasts some until they fit, and many
+    environments read the first numbers of longer ones. Other kinds of spaces, and boxes of a single float, which no
+    chunk has, are left to the environment's own checks."""
     kind = type(space).__name__
     if kind not in ("Box", "Discrete", "MultiDiscrete") or (kind != "Discrete" and not space.shape):
         return
@@ -246,8 +246,8 @@ def refuse_others(actions: NDArray[Any], space: Any) -> None:
 
 
 def refuse_outside(actions: NDArray[Any], space: Any) -> None:
-    """Refuse whole numbers that the environment does not have, where they are executed: -1 is the last of a table or
-    255, in silence. Floats beyond a box are common, and environments clip them."""
+    """Refuse whole numbers outside the action space when they are executed: -1 would silently become the last entry of
+    a table, or 255. Floats beyond a box are common, and environments clip them."""
     kind = type(space).__name__
     if kind in ("Discrete", "MultiDiscrete"):
         low = getattr(space, "start", 0)
@@ -256,7 +256,7 @@ def refuse_outside(actions: NDArray[Any], space: Any) -> None:
         low, high = space.low, space.high
     else:
         return
-    whole = np.trunc(actions)  # as the cast to the environment's numbers does it
+    whole = np.trunc(actions)  # as the cast to the space's dtype does
     wrong = ~((whole >= low) & (whole <= high))
     if wrong.any():
         raise ValueError(f"actions: expected those of the environment, which has {space}, got {actions[wrong][0]}")
@@ -264,8 +264,8 @@ def refuse_outside(actions: NDArray[Any], space: Any) -> None:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Global random streams begin at ``seed``, so that a policy that draws from them can be played again; afterwards
-    they are as before."""
+    """Seed the global random streams, so that a policy that draws from them is reproducible; restores them
+    afterwards."""
     with kept_streams() as torch:
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002

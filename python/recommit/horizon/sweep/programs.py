@@ -1,4 +1,4 @@
-"""The functions that make an environment and a policy, and hashes of what they are made from."""
+"""Loads the functions that make an environment and a policy, and hashes their sources and weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-#: Versions of these stand in a card where they are imported.
+#: Modules whose versions are in a card if they are imported -> their packages.
 PACKAGES = {
     "recommit": "recommit",
     "numpy": "numpy",
@@ -42,12 +42,12 @@ _RUN: dict[tuple[Path, str], ModuleType] = {}
 
 
 def is_id(name: str) -> bool:
-    """Is it an environment of Gymnasium's register, such as Pendulum-v1?"""
+    """True if it is the id of a registered Gymnasium environment, such as Pendulum-v1."""
     return ":" not in name or bool(re.search(r"-v\d+$", name))
 
 
 def place(what: str, name: str) -> tuple[str, str]:
-    """File or module, and the function in it."""
+    """Split a name into file or module, and function."""
     path, _, function = name.rpartition(":")
     if not path or not function.isidentifier():
         raise ValueError(f"{what}: expected file.py:NAME or module:NAME, got {name or 'nothing'}")
@@ -55,12 +55,12 @@ def place(what: str, name: str) -> tuple[str, str]:
 
 
 def short(name: str) -> str:
-    """As a card has it: without the folders of a file."""
+    """Name in a card: without the folders of a file."""
     return name if is_id(name) else f"{Path(place('name', name)[0]).name}:{place('name', name)[1]}"
 
 
 def load(what: str, name: str) -> Any:
-    """The function of a file or a module. A file is run, with its folder among those that it may import from."""
+    """Load a function from a file or a module. A file is run, with its folder on the import path."""
     path, function = place(what, name)
     if path.endswith(".py"):
         if not Path(path).is_file():
@@ -74,8 +74,8 @@ def load(what: str, name: str) -> Any:
 
 
 def _module(path: Path) -> ModuleType:
-    """The module of a file, which is run once, or again after a change: a policy, an environment and its copies share
-    what the file loads."""
+    """Module of a file, which is run once, and again after a change: a policy, an environment and its copies share what
+    the file loads."""
     own = path.resolve(), files.file_sha256(path)
     if own not in _RUN:
         if sys.path[:1] != [str(path.parent)]:
@@ -142,7 +142,7 @@ def code() -> str:
 
 
 def state(policy: Any) -> str | None:
-    """A hash of the numbers of a policy that has a ``state_dict``, as torch's networks have, or whose attributes do."""
+    """Hash of the weights of a policy that has a ``state_dict``, or whose attributes have; None without weights."""
     found = {"": policy} if hasattr(policy, "state_dict") else dict(getattr(policy, "__dict__", {}))
     digest, some = hashlib.sha256(), False
     for name, each in sorted(found.items()):
@@ -157,7 +157,7 @@ def state(policy: Any) -> str | None:
 
 
 def plain(value: Any) -> Any:
-    """A tensor of torch as an array; numpy has no bfloat16."""
+    """Convert a torch tensor to an array, bfloat16 to float32, which numpy lacks; other values are unchanged."""
     if not hasattr(value, "detach"):
         return value
     value = value.detach().cpu()
@@ -165,20 +165,20 @@ def plain(value: Any) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that are imported."""
+    """Versions of Python and of the imported packages, and the machine."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     return found | {name: version_of(name) or "unknown" for module, name in PACKAGES.items() if module in sys.modules}
 
 
 def made(maker: Any, arguments: dict[str, Any]) -> Any:
-    """What a function returns; an object that is no function is taken as it is."""
+    """Call a function or class with the arguments; other objects, such as policies, are returned unchanged."""
     if not callable(maker) or (hasattr(maker, "predict") and not inspect.isclass(maker)):
         return maker
     return maker(**arguments)
 
 
 def registered(name: str, arguments: dict[str, Any]) -> Any:
-    """An environment of Gymnasium's register."""
+    """Make a registered Gymnasium environment."""
     try:
         import gymnasium
     except ImportError:
@@ -190,7 +190,7 @@ def registered(name: str, arguments: dict[str, Any]) -> Any:
 
 
 def maker(name: str, arguments: dict[str, Any]) -> Callable[[], Any]:
-    """Makes one more such environment at each call."""
+    """Function that makes one more such environment at each call."""
     if is_id(name):
         return lambda: registered(name, arguments)
     function = load("env", name)

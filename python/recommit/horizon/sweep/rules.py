@@ -1,4 +1,4 @@
-"""Which rules a sweep tries, and with which thresholds."""
+"""Rules that a sweep tries, and their candidate thresholds."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from recommit.horizon.confidence import Agreement
 from recommit.horizon.plans import Plans
 from recommit.horizon.rule import Rule, ThresholdRule, quantiles
 
-#: Why a rule of scores is left out whose scores are all alike, such as disagreement where first actions never differ.
+#: Reason for leaving out a rule without finite scores, such as disagreement where first actions never differ.
 NOTHING = "the plans give it no finite score, so that there is no threshold to try"
 #: Most fixed depths: every depth of chunks up to this length, a selection of longer ones.
 EVERY = 16
 
 
 def fixed_depths(chosen: tuple[int, ...], allowed: range) -> list[int]:
-    """The fixed depths: those that were chosen, every one, or sixteen that are spread by their logarithm."""
+    """Fixed depths to try: those in ``chosen``, else all, or at most ``EVERY`` that are evenly spaced in logarithm."""
     if wrong := [each for each in chosen if each not in allowed]:
         raise ValueError(f"depths: expected {allowed[0]}..{allowed[-1]}, which the chunks allow, got {wrong[0]}")
     if chosen or len(allowed) <= EVERY:
@@ -40,8 +40,8 @@ def fixed_depths(chosen: tuple[int, ...], allowed: range) -> list[int]:
 def candidates(
     plans: Plans, depths: tuple[int, ...], count: int
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
-    """Rules to try by name, each with up to ``count`` numbers that cut its scores on these plans into equal parts; and
-    why the others are left out."""
+    """Rules to try by name, each with up to ``count`` candidate parameters, quantiles of its scores on these plans; and
+    the reasons for leaving out the others."""
     found, left_out = {}, {}
     for name in rule_registry.ON_CHUNKS:
         try:
@@ -55,8 +55,8 @@ def candidates(
 
 
 def _variants(rule: Any, plans: Plans, count: int) -> list[Rule]:
-    """The rule with each number to try. Vectors are hardly ever equal: where a rule compares them, how far apart they
-    may be is the number to choose."""
+    """The rule with each candidate parameter. Vectors are hardly ever equal: rules that compare them have a tolerance
+    to choose."""
     tolerances = TOLERANCES.get(type(rule)) if plans.continuous else None
     if tolerances:
         return [replace(rule, tolerance=each) for each in np.unique(tolerances(plans, count)).tolist()]
@@ -70,14 +70,14 @@ def _variants(rule: Any, plans: Plans, count: int) -> list[Rule]:
 
 
 def described(rule: Rule) -> dict[str, Any]:
-    """A rule as plain values: its class, and its fields."""
+    """A rule as plain values: its class and its fields."""
     values = {each.name: getattr(rule, each.name) for each in fields(rule)}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return {"rule": type(rule).__name__, **{name: value for name, value in plain.items() if value is not None}}
 
 
 def rule_of(values: dict[str, Any]) -> Rule:
-    """The rule that was ``described``."""
+    """Inverse of ``described``."""
     arguments = {
         name: tuple(each) if isinstance(each, list) else each for name, each in values.items() if name != "rule"
     }
@@ -88,7 +88,7 @@ def rule_of(values: dict[str, Any]) -> Rule:
 
 
 def chosen(values: dict[str, Any]) -> str:
-    """The number of a described rule that was chosen, with its name: a tolerance, or else a threshold or a depth."""
+    """Name and value of a described rule's chosen parameter: a tolerance, or else a threshold or a depth."""
     names = ("tolerance", "threshold", *(["depth"] if values["rule"] != "Fixed" else []))
     numbers = [(name, values[name]) for name in names if name in values]
     named = next((each for each in numbers if each[1]), numbers[-1] if numbers else None)
@@ -96,7 +96,7 @@ def chosen(values: dict[str, Any]) -> str:
 
 
 def _of_samples(plans: Plans, count: int) -> NDArray[np.float64]:
-    """How far half of the samples are from the plan, so far along it."""
+    """Candidate tolerances: quantiles of the running maximum of the samples' median distance from the plan."""
     if plans.samples is None:
         raise ValueError("Agreement needs Plans.samples [N, S, H, D]: plans from the same observation that begin alike")
     apart = np.abs(plans.samples - plans.actions[:, None]).max(axis=-1)
@@ -104,7 +104,7 @@ def _of_samples(plans: Plans, count: int) -> NDArray[np.float64]:
 
 
 def _of_tails(plans: Plans, count: int) -> NDArray[np.float64]:
-    """How far a plan is from the rest of the last one, so far along it."""
+    """Candidate tolerances: quantiles of the running maximum of a plan's distance from the rest of the last one."""
     if plans.previous is None:
         return np.zeros(1)
     places = min(plans.horizon, plans.previous.actions.shape[1])
@@ -114,7 +114,7 @@ def _of_tails(plans: Plans, count: int) -> NDArray[np.float64]:
 
 
 def _of_first(plans: Plans, count: int) -> NDArray[np.float64]:
-    """How far a plan gets from its first action."""
+    """Candidate tolerances: quantiles of the running maximum of the distance from a plan's first action."""
     apart = np.abs(plans.actions[:, 1:] - plans.actions[:, :1]).max(axis=-1)
     return _quantiles(np.maximum.accumulate(apart, axis=1), count)
 
@@ -123,7 +123,7 @@ def _quantiles(values: NDArray[Any], count: int) -> NDArray[np.float64]:
     return quantiles(values.astype(np.float64).ravel(), count) if values.size else np.zeros(1)
 
 
-#: The tolerances to try of the rules that compare vectors.
+#: Candidate tolerances of the rules that compare vectors.
 TOLERANCES: dict[type[Rule], Callable[[Plans, int], NDArray[np.float64]]] = {
     Agreement: _of_samples,
     Consecutive: _of_tails,

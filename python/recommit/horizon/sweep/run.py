@@ -1,7 +1,7 @@
-"""A sweep from beginning to end: what is known already is read, what is missing is played, and the card is written.
+"""Runs a sweep: reads the answers that are known, plays the missing episodes, and writes the card.
 
-OUT/sweep.json       what is swept: another sweep is refused in this folder
-OUT/episodes.jsonl   every answer as it came, each with its sha256
+OUT/sweep.json       the settings and hashes of the sweep: any other sweep is refused in this folder
+OUT/episodes.jsonl   every answer in order of arrival, each with its sha256
 OUT/card.json        the card, the same bytes for any number of processes and interruptions
 OUT/table.md         its table, with the measured time per query
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Get = Callable[[Sequence[Request], Callable[[Request], None]], list[Reply]]
 
 MARK, LOG, TABLE, FIGURES = "sweep.json", "episodes.jsonl", "table.md", ("figure.svg", "figure.png")
-#: Options that do not change a card, or stand elsewhere in it.
+#: Options that do not change a card, or are elsewhere in it.
 ELSEWHERE = ("out", "jobs", "env", "policy", "lerobot", "files", "wandb", "trackio")
 
 
@@ -43,10 +43,10 @@ def run(
     policy: Any = None,
     progress: Progress = lambda _done, _total, _what: None,
 ) -> dict[str, Any]:
-    """Sweep, or go on with a sweep that was interrupted, and write the card; it is returned too.
+    """Run a sweep, or resume one that was interrupted; writes the card and returns it.
 
     Args:
-        options: what is swept.
+        options: of the sweep.
         env: makes the environment, in the place of ``options.env``. It and ``policy`` stay in this process.
         policy: an object with ``predict``, in the place of ``options.policy``.
         progress: called with the episodes done, all episodes, and the present row.
@@ -78,7 +78,7 @@ def run(
 
 
 def made_from(options: SweepOptions, env: Callable[[], Any] | None, policy: Any) -> dict[str, Any]:
-    """What is swept, as plain values with hashes; nothing of it is run."""
+    """Environment, policy, files, code and settings of a sweep, as plain values with hashes; nothing of it is run."""
     settings = {name: value for name, value in asdict(options).items() if name not in ELSEWHERE}
     return {
         "env": programs.source("env", options.env) if env is None else programs.of_object(env),
@@ -90,7 +90,7 @@ def made_from(options: SweepOptions, env: Callable[[], Any] | None, policy: Any)
 
 
 class Answers:
-    """Answers to requests: those of the log, and new ones, which go into it as they come."""
+    """Answers to requests: from the log, or new ones, which are logged in order of arrival."""
 
     def __init__(self, ask: Ask, log: jsonl.JsonLines, batch: int) -> None:
         self._ask, self._log, self.batch = ask, log, batch
@@ -105,7 +105,7 @@ class Answers:
         self.seconds, self.queries = 0.0, 0
 
     def get(self, requests: Sequence[Request], heard: Callable[[Request], None]) -> list[Reply]:
-        """An answer to each, in order."""
+        """Answers to requests, in order; calls ``heard`` with each request once it is answered."""
         keys = [_digest(request) for request in requests]
         missing = [i for i, key in enumerate(keys) if key not in self._known]
         for i, request in enumerate(requests):
@@ -115,7 +115,7 @@ class Answers:
         for i, reply in self._ask([requests[i] for i in missing]) if missing else ():
             key = keys[missing[i]]
             self._new.append({"key": key, "reply": reply, "sha256": _digest([key, reply])})
-            if requests[missing[i]]["ask"] != "look":  # from now on the folder is this sweep's
+            if requests[missing[i]]["ask"] != "look":  # the folder now belongs to this sweep
                 for record in self._new:
                     self._log.add(record)
                 self._new.clear()
@@ -128,8 +128,8 @@ class Answers:
         return replies
 
     def _again(self, request: Request, known: Reply) -> None:
-        """Look at the policy again, and play the first batch again: hashes of programs do not tell of everything that a
-        policy or an environment is made of, such as weights that it reads."""
+        """Repeat the first known request of each kind and compare the answers: hashes of programs do not cover all that
+        a policy or an environment depends on, such as weights that it reads."""
         if request["ask"] in self._checked:
             return
         self._checked.add(request["ask"])
@@ -146,7 +146,7 @@ class Answers:
 
     @property
     def milliseconds(self) -> float:
-        """Per query, as measured."""
+        """Measured milliseconds per query."""
         return 1000 * self.seconds / max(self.queries, 1)
 
 
@@ -155,12 +155,11 @@ def _digest(value: Any) -> str:
 
 
 def content(options: SweepOptions, get: Get, progress: Progress) -> dict[str, Any]:
-    """Everything that a card has of the episodes: look at the policy, try depths and thresholds on validation episodes,
-    play test episodes.
+    """Content of a card: look at the policy, try depths and thresholds on validation episodes, play test episodes.
 
     Args:
-        options: what is swept.
-        get: gives the answers.
+        options: of the sweep.
+        get: function that gives the answers.
         progress: as in ``run``.
     """
     done = total = 0
@@ -171,7 +170,7 @@ def content(options: SweepOptions, get: Get, progress: Progress) -> dict[str, An
         return reply
 
     def played(split: str, name: str, rule: dict[str, Any]) -> dict[str, Any]:
-        """What every episode of a split comes to under a rule: by field, a list."""
+        """Outcomes of all episodes of a split under a rule, as lists by field."""
 
         def heard(request: Request) -> None:
             nonlocal done
@@ -201,6 +200,6 @@ def content(options: SweepOptions, get: Get, progress: Progress) -> dict[str, An
 
 
 def blocks(rule: dict[str, Any], seeds: Sequence[int], batch: int) -> list[Request]:
-    """Requests for batches of episodes: what is played together depends on nothing but this."""
+    """Requests for batches of episodes; they alone decide which episodes are played together."""
     parts = [list(seeds[i : i + batch]) for i in range(0, len(seeds), batch)]
     return [{"ask": "play", "with": {"rule": rule, "seeds": part}} for part in parts]

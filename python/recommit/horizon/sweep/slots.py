@@ -1,4 +1,4 @@
-"""Episodes side by side: copies of one environment, or a vector of them."""
+"""Environments for parallel episodes: copies of one environment, or a vector environment."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from recommit.horizon.sweep.programs import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: Keys of info that say by custom whether an episode succeeded.
+#: Usual keys of info for the success of an episode.
 SUCCESS = ("success", "is_success")
 
 
 class Step(NamedTuple):
-    """What one environment says after an action."""
+    """Result of one environment's step."""
 
     observation: Any
     reward: float
@@ -25,14 +25,14 @@ class Step(NamedTuple):
 
 
 class Copies:
-    """``count`` environments, made one by one as they are needed."""
+    """Up to ``count`` environments, created when they are first needed."""
 
     def __init__(self, make: Callable[[], Any], first: Any, count: int) -> None:
         self.count, self._make, self._envs = count, make, [first]
         self.space = first.action_space
 
     def reset(self, seeds: Sequence[int]) -> list[Any]:
-        """Begin an episode for each seed; their observations."""
+        """Begin an episode for each seed; returns their observations."""
         self._envs += [self._make() for _ in range(len(seeds) - len(self._envs))]
         if len({id(env) for env in self._envs}) < len(self._envs):
             raise ValueError(
@@ -42,7 +42,7 @@ class Copies:
         return [env.reset(seed=seed)[0] for env, seed in zip(self._envs, seeds, strict=False)]
 
     def step(self, rows: Sequence[int], actions: Sequence[Any]) -> list[Step]:
-        """One tick of the environments ``rows``."""
+        """Step the environments ``rows``."""
         result = []
         for row, action in zip(rows, actions, strict=True):
             observation, reward, terminated, truncated, info = self._envs[row].step(action)
@@ -51,7 +51,7 @@ class Copies:
 
 
 class Vector:
-    """A vector environment of Gymnasium. Slots whose episodes are over go on unread."""
+    """A vector environment of Gymnasium. Slots whose episodes are over keep stepping and are ignored."""
 
     def __init__(self, env: Any) -> None:
         mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
@@ -64,14 +64,14 @@ class Vector:
         self._actions = np.zeros(env.action_space.shape, env.action_space.dtype)
 
     def reset(self, seeds: Sequence[int]) -> list[Any]:
-        """Begin an episode for each seed; the slots beyond them have the last seed, too."""
+        """Begin an episode for each seed; returns their observations. Further slots get the last seed."""
         every = [*seeds, *[seeds[-1]] * (self.count - len(seeds))]
         self._actions[...] = 0
         observations, _ = self._env.reset(seed=every)
         return [row(observations, i) for i in range(len(seeds))]
 
     def step(self, rows: Sequence[int], actions: Sequence[Any]) -> list[Step]:
-        """One tick of all; what those of ``rows`` say."""
+        """Step all slots; returns the results of ``rows``."""
         self._actions[list(rows)] = actions
         observations, rewards, terminated, truncated, infos = self._env.step(self._actions)
         ended = terminated | truncated
@@ -81,8 +81,8 @@ class Vector:
 
 
 def _info(infos: dict[str, Any], slot: int, count: int) -> dict[str, Any]:
-    """The info of one slot; where it began anew in the same step, that of the episode that ended. A mask says which
-    slots have a value; without one, as vectors that are no lists of environments give them, all have."""
+    """Info of one slot; if it was reset within the same step, that of the episode that ended. A mask marks the slots
+    that have a value; without one, as from vectors that are not lists of environments, all have."""
     last = infos.get("final_info")
     if isinstance(last, dict) and np.any(plain(infos.get("_final_info", [False] * count)[slot])):
         return _info(last, slot, count)
@@ -97,7 +97,7 @@ def _for_each(values: Any, count: int) -> bool:
 
 
 def slots(make: Callable[[], Any], batch: int) -> Copies | Vector:
-    """Room for ``batch`` episodes, or for as many as a vector has."""
+    """Slots for ``batch`` episodes, or for as many as a vector environment has."""
     env = make()
     if hasattr(env, "single_action_space"):
         return Vector(env)
@@ -107,7 +107,7 @@ def slots(make: Callable[[], Any], batch: int) -> Copies | Vector:
 
 
 def row(values: Any, i: int) -> Any:
-    """Place i of arrays that may be in dicts and tuples."""
+    """Row i of arrays that may be nested in dicts and tuples."""
     if isinstance(values, dict):
         return {name: row(each, i) for name, each in values.items()}
     if isinstance(values, tuple):
@@ -116,14 +116,14 @@ def row(values: Any, i: int) -> Any:
 
 
 def size(values: Any) -> int:
-    """How many observations there are in ``values``."""
+    """Number of observations in ``values``."""
     while isinstance(values, dict | tuple):
         values = next(iter(values.values() if isinstance(values, dict) else values))
     return len(values)
 
 
 def stacked(values: Sequence[Any]) -> Any:
-    """Observations [N, ...]: arrays alone, or in dicts and tuples; texts stay in a list."""
+    """Stack observations to [N, ...]: arrays, also nested in dicts and tuples; texts stay in a list."""
     first = values[0]
     if isinstance(first, dict):
         return {name: stacked([each[name] for each in values]) for name in first}
@@ -133,7 +133,7 @@ def stacked(values: Sequence[Any]) -> Any:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Are two observations the same? What is no number, such as that of an absent sensor, is like another such."""
+    """True if two observations are the same. NaN, such as that of an absent sensor, equals NaN."""
     if isinstance(one, dict):
         return all(alike(one[name], other[name]) for name in one)
     if isinstance(one, tuple):
@@ -143,7 +143,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def succeeded(info: dict[str, Any], key: str) -> bool | None:
-    """Did the episode succeed, as info says? None if it says nothing."""
+    """Success of the episode by info; None if info has no such key."""
     for name in (key,) if key else SUCCESS:
         if name in info:
             return bool(np.all(plain(info[name])))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def text(card: Card, milliseconds: float | None = None) -> str:
-    """All rows with their intervals; what was left out, and why; how it was played."""
+    """Text of a card: all rows with intervals, the recommendation, and notes on episodes and omitted rules."""
     kind, success = card["score"], card["score"] == "success"
     digits, scale = (1, 100.0) if success else (2, 1.0)
     rules, reference = {row["name"]: chosen(row["rule"]) for row in card["rows"]}, card["best_fixed"]
@@ -48,8 +48,8 @@ def text(card: Card, milliseconds: float | None = None) -> str:
 
 
 def in_short(card: Card) -> str:
-    """How much of a chunk to execute: the deepest fixed depth that is certain to be no worse than the best one by more
-    than ``table.MARGIN``, of success or of the return's range."""
+    """Sentences on how much of a chunk to execute: the deepest fixed depth that is certain to be no worse than the best
+    one by more than ``table.MARGIN``, of success or of the return's range."""
     kind, best = card["score"], card["best_fixed"]
     own = {each["name"]: each for each in card["summary"]}
     names = {int(row["rule"]["depth"]): row["name"] for row in card["rows"] if is_fixed(row)}
@@ -86,7 +86,7 @@ def in_short(card: Card) -> str:
 
 
 def _adaptive_in_short(card: Card) -> str:
-    """Whether a rule helps, of the one that is best on validation episodes; nothing where none was tried."""
+    """Sentence on whether the rule that is best on validation episodes helps; empty if none was tried."""
     rule, ahead, helps = _adaptive(card)
     if not rule:
         return ""
@@ -115,7 +115,7 @@ def _adaptive(card: Card) -> tuple[str, Interval, bool]:
 
 
 def _more(difference: Interval, margin: float, episodes: int) -> str:
-    """How many episodes would tell a difference from minus the margin, should its mean stay; in two digits."""
+    """Number of episodes that would tell a difference from minus the margin if its mean stays, to two digits."""
     apart = difference.mean + margin
     half = difference.mean - difference.low if apart > 0 else difference.high - difference.mean
     needed = episodes * (half / apart) ** 2 if abs(apart) > half / 100 else np.inf  # also of one episode, without ends
@@ -129,7 +129,7 @@ def recommended(card: Card) -> str:
 
 
 def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:
-    """What to add to LeRobot's commands, and a paragraph for the policy's model card; ``path`` is the card's."""
+    """Options for LeRobot's commands, and a paragraph for the policy's model card; ``path`` is the sweep card's."""
     name, episodes = recommended(card), len(card["seeds"]["test"])
     words = f"--policy.type=recommit --policy.base={policy} --policy.rule={path}"
     if name.startswith("fixed-"):
@@ -144,8 +144,8 @@ def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:
 
 
 def _fixed(card: Card) -> tuple[dict[int, Interval], float, int]:
-    """Of each fixed depth the difference to the best one of validation; the margin; and the deepest that is certain to
-    be within, or one that is better."""
+    """Difference of each fixed depth to the best one of validation; the margin; the deepest depth that is certain to be
+    within it, or one that is significantly better."""
     own = {each["name"]: each for each in card["summary"]}
     depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
     minus = {depth: of_bounds(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
@@ -162,7 +162,7 @@ def _interval(values: Sequence[float | None], digits: int, scale: float) -> str:
 
 
 def notes(card: Card) -> list[str]:
-    """How it was played, in sentences."""
+    """Sentences on how the episodes were played."""
     settings, seeds = card["settings"], card["seeds"]
     latency = f"latency {settings['latency']}, mode {settings['mode']}" if settings["latency"] else "no latency"
     lines = [

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
     from recommit.storage.children import Reply, Request
 
-#: Libraries read these when they are loaded: every child computes with one thread, so that numbers do not depend on how
-#: many children there are.
+#: Libraries read these when they are loaded: every child computes with one thread, so that results do not depend on the
+#: number of children.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
-#: Plans that are enough to choose thresholds from.
+#: Number of plans that suffices for the candidates of thresholds.
 PLANS = 2000
 
 
 class Seat:
-    """An environment and a policy, made when they are first needed, and what can be asked of them.
+    """Answers requests with an environment and a policy, which are made when they are first needed.
 
     Args:
         options: of the sweep.
-        env: makes the environment of its arguments, in the place of ``options.env``.
+        env: function that makes the environment, in the place of ``options.env``.
         policy: in the place of ``options.policy``.
     """
 
@@ -44,7 +44,7 @@ class Seat:
 
     @cached_property
     def player(self) -> Player:
-        """Where episodes are played."""
+        """Player of the episodes."""
         options, policy = self.options, self._policy
         if self._env is None:
             make = programs.maker(options.env, options.arguments())
@@ -58,11 +58,11 @@ class Seat:
         return Player(options, slots(make, options.batch), policy)
 
     def answer(self, request: Request) -> Reply:
-        """What a request asks for."""
+        """Dispatch a request to the method of its name."""
         return getattr(self, f"_{request['ask']}")(**request["with"])
 
     def _look(self, seed: int) -> Reply:
-        """Ask the policy once: the shape of its plans, what it is made of, and versions."""
+        """Query the policy once: the shape of its plans, a hash of its weights, and versions."""
         player = self.player
         first, again = player.slots.reset([seed])[0], player.slots.reset([seed])[0]
         if not alike(first, again):
@@ -82,7 +82,7 @@ class Seat:
         }
 
     def _rules(self, seeds: Sequence[int], depth: int, depths: Sequence[int]) -> Reply:
-        """Which rules the policy's plans have the inputs for, and thresholds to try; from plans at a fixed depth."""
+        """Rules whose inputs the policy's plans have, with candidate thresholds; from plans at a fixed depth."""
         gathered, count = [], 0
         for i in range(0, len(seeds), self.player.slots.count):
             batch = seeds[i : i + self.player.slots.count]
@@ -95,7 +95,7 @@ class Seat:
         return {"rules": found, "left_out": left_out}
 
     def _play(self, rule: dict[str, Any], seeds: Sequence[int]) -> Reply:
-        """One batch of episodes: by field, a list of what they came to."""
+        """Play one batch of episodes: their outcomes as lists by field."""
         played = self.player.play(rules.rule_of(rule), seeds)
         outcomes = [asdict(each) for each in played.outcomes]
         by_field = {name: [each[name] for each in outcomes] for name in outcomes[0]}
@@ -112,7 +112,7 @@ class Players(Children):
         self._here = Seat(options, env, policy) if env is not None or policy is not None else None
 
     def ask(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
-        """Number and answer of each request, as they come; an error is raised at once."""
+        """Yield number and answer of each request, in order of completion; an error is raised at once."""
         if self._here is not None:
             yield from ((i, self._here.answer(request)) for i, request in enumerate(requests))
             return
@@ -123,12 +123,12 @@ class Players(Children):
 
 
 def answer(seat: Seat, request: Request) -> Reply:
-    """What is asked for, or what went wrong in plain words, with the line of the program that was at work."""
+    """Answer of a request, or its error in plain words, with the failing line of the program."""
     try:
         return seat.answer(request)
     except ImportError as error:
         return {"error": str(error), "wrong_call": False}
-    except Exception as error:  # noqa: BLE001  (told to the sweep, which raises it)
+    except Exception as error:  # noqa: BLE001  (the sweep raises it)
         own = isinstance(error, ValueError | TypeError) and traceback.extract_tb(error.__traceback__)[-1].filename
         if own and Path(own).is_relative_to(programs.HERE):
             return {"error": str(error), "wrong_call": True}
@@ -139,5 +139,5 @@ def answer(seat: Seat, request: Request) -> Reply:
 
 
 def main() -> None:
-    """Be one of the players."""
+    """Entry point of a child process: serve requests."""
     serve(lambda values: partial(answer, Seat(SweepOptions(**{**values, "out": Path(values["out"])}))))

@@ -203,15 +203,16 @@ def test_probs_are_the_heads_wherever_an_episode_comes_to(tiny, graph):
     assert not np.allclose(fast[1][seen[1]], whole[2][seen[1]], atol=1e-3)  # planted: off by one observation
 
 
-def test_what_does_not_fit_is_refused(fitted, tiny, tmp_path):
+def test_what_does_not_fit_is_refused(fitted, tiny, tmp_path, monkeypatch):
     policy, _, problem = fitted
     states, bare, other = problem.graph.states[problem.starts], new(tiny), new(tiny)
     bare.world_model = None
     other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
     without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
     fit = lambda given, own=problem, training=FEW: conditioned.fit(given, TASK, own, own, training)
-    files.write(dataclasses.replace(problem.graph, source={"data": {}, "starts": "16 of test"}), tmp_path / "graph")
-    options = HeadOptions(tmp_path / "graph", tmp_path / "head", tmp_path)
+    ours = dataclasses.replace(problem.graph, source={"data": {}, "starts": "16 of test"})
+    monkeypatch.setattr(files, "read", lambda _: ours)
+    options = HeadOptions(tmp_path, tmp_path / "head", tmp_path)
     refused(
         [
             (lambda: policy.act(TASK, states), "remaining: expected the decisions that remain of 24 states"),
