@@ -130,8 +130,7 @@ class ActionDecoder(nn.Module):
         return torch.stack(actions, dim=1), torch.stack(logits, dim=1)
 
     def _begun(self, z: Tensor, depths: Tensor | None, tokens: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The embedded sequence of ``tokens`` [batch, n, width], and for ``cross`` the vector to attend to, else
-        None."""
+        """The embedded sequence of ``tokens`` [batch, n, width]; for ``cross`` also the vector to attend to."""
         prefix = self.prefix(z)
         if self.depth_vectors is not None:
             if depths is None:
