@@ -25,7 +25,7 @@ struct TableKey {
   std::size_t bytes;      ///< size of the content
 };
 
-/// Where the bytes came from, for whoever asks.
+/// Provenance of a table, for diagnostics.
 struct TableSource {
   bool loaded = false;  ///< from disk; otherwise made now
   std::string path;     ///< the file, empty where there is no usable folder
