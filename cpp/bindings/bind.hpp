@@ -1,4 +1,4 @@
-// What a puzzle hands to the bindings, and how it registers itself.
+// The interface between a puzzle and the bindings, and its registration.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -19,8 +19,8 @@
 #include "core/text/pack.hpp"
 #include "core/types.hpp"
 
-/// What every puzzle hands to the bindings, in the same form, and how it makes itself known. A bind_<puzzle>.cpp with
-/// one static `Registered` is all that a puzzle needs here: module.cpp finds it and names no puzzle.
+/// The functions that every puzzle provides to the bindings, and their registration. A bind_<puzzle>.cpp with one
+/// static `Registered` is all that a puzzle needs here: module.cpp finds it and names no puzzle.
 namespace recommit::bindings {
 
 struct Simulator {
@@ -37,7 +37,7 @@ struct Artist {
   View (*view)(Shape, bool);
   void (*check_drawable)(const View&, const std::uint8_t*, std::size_t, std::size_t);
   void (*check_read)(const View&, const std::uint8_t*, std::size_t, std::size_t);
-  std::uint8_t outside;  ///< what a cropped picture leaves out
+  std::uint8_t outside;  ///< code of the cells that a cropped picture leaves out
 };
 
 struct Maker {
@@ -49,13 +49,13 @@ struct Maker {
 struct Scribe {
   Pack (*parse)(const Text&);
   std::string (*format)(const Pack&, PackFormat);
-  int (*first_row)(const Text&);  ///< number of the first line that may be a row, 0: none; the lowest decides the task
-  bool (*owns)(std::string_view) noexcept;  ///< is this line a row, and no text in anybody's level file?
-  bool (*recognises)(const std::uint8_t*, Shape) noexcept;  ///< is this a state of the puzzle? The first yes wins.
+  int (*first_row)(const Text&);  ///< number of the first line that may be a row, 0: none; the lowest wins
+  bool (*owns)(std::string_view) noexcept;  ///< true for a row that cannot be text in another level file
+  bool (*recognises)(const std::uint8_t*, Shape) noexcept;  ///< true for a state of the puzzle; the first match wins
 };
 
 struct PuzzleBinding {
-  const char* task;   ///< the word for the puzzle, and the name of its submodule
+  const char* task;   ///< name of the puzzle and of its submodule
   const char* about;  ///< the submodule's docstring
   Simulator simulator;
   Artist artist;

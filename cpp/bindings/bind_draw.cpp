@@ -1,4 +1,4 @@
-// Pictures and patches of any puzzle for Python: arguments checked, arrays made, frames drawn.
+// Python bindings for pictures and patches of any puzzle.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -17,8 +17,8 @@
 namespace recommit::bindings {
 namespace {
 
-constexpr std::size_t kCheckGrain = 512;          // states per piece where only states are read
-constexpr std::size_t kPieceBytes = 1024 * 1024;  // of results per piece
+constexpr std::size_t kCheckGrain = 512;          // states per chunk where only states are read
+constexpr std::size_t kPieceBytes = 1024 * 1024;  // of results per chunk
 
 std::size_t grain(std::size_t bytes_per_item) {
   return std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(1, bytes_per_item));
@@ -33,7 +33,7 @@ struct Look {
   std::shared_ptr<const Atlas> sprites;
 };
 
-/// A batch that is known to be drawable.
+/// A batch of states checked to be drawable.
 struct Scene {
   Scene(const Artist& artist, const ByteArray& argument, bool crop, const Threads& threads)
       : from(states(argument)), view(artist.view(from.shape, crop)) {
@@ -47,7 +47,7 @@ struct Scene {
   View view;
 };
 
-/// The caller's array, or a fresh one. Pixels must not land in the states that are still to be drawn.
+/// The caller's array, or a new one. It must not overlap the states that are still to be drawn.
 template <class T>
 py::object result(const std::optional<Array<T>>& out, const std::vector<py::ssize_t>& shape, const States& from,
                   T*& data) {
@@ -75,7 +75,7 @@ py::object render(const Artist& artist, const ByteArray& states_, int cell, cons
   return images;
 }
 
-/// The size of the grid that pictures of this size show.
+/// Grid size for pictures of this size.
 Shape grid_of(const py::array& images, int cell, bool crop) {
   const auto side = [&](py::ssize_t axis) {
     return static_cast<int>(
@@ -104,7 +104,7 @@ py::object decode(const Artist& artist, const ByteArray& images_, int cell, cons
   return out;
 }
 
-/// All states are checked before the first pixel changes; those that are what is drawn already need no second look.
+/// All states are checked before the first pixel changes, except those equal to the drawn ones.
 void redraw(const Artist& artist, const ByteArray& states_, const ByteArray& drawn_, const ByteArray& images_, int cell,
             const std::string& theme, bool crop, const Threads& threads) {
   const Look look(artist, cell, theme);

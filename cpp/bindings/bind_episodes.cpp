@@ -1,4 +1,4 @@
-// Running episodes of any puzzle for Python: level banks, steps, resets and observations.
+// Python bindings for running episodes of any puzzle: level banks, steps, resets and observations.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -26,7 +26,7 @@ using Seeds = std::vector<std::optional<std::uint64_t>>;
 
 using MakeBank = Bank (*)(const std::uint8_t*, std::size_t, Shape);
 
-/// What Python holds: the episodes, their puzzle, and room for actions as bytes. `Episodes::Turn` guards them.
+/// The Python object: the episodes, their puzzle, and a buffer for actions as bytes. Guarded by `Episodes::Turn`.
 struct Running {
   Running(std::unique_ptr<Episodes> batch, const Maker& puzzle, std::string task)
       : episodes(std::move(batch)), maker(puzzle), name(std::move(task)), actions(episodes->slots()) {}
@@ -57,7 +57,7 @@ const std::uint8_t* narrow(Running& self, const py::array& array) {
   return self.actions.data();
 }
 
-/// The actions as bytes; nothing has changed yet if they are wrong.
+/// Check actions and convert them to bytes, before any state changes.
 const std::uint8_t* checked_actions(Running& self, const py::object& object) {
   const py::array array = as_array(object, "actions");
   if (array.ndim() != 1 || array.shape(0) != self.slots()) {
@@ -97,7 +97,7 @@ Stepped step(Running& self, const Integers& actions_, bool grids, bool masks) {
   return {std::move(after), std::move(rewards), std::move(terminated), std::move(truncated), std::move(mask)};
 }
 
-/// One slot, plain Python numbers: what a single environment needs.
+/// Step a single slot with plain Python numbers, for single environments.
 std::tuple<Bytes, double, bool, bool, Bools> step_one(Running& self, std::int64_t action) {
   const Episodes::Turn turn(*self.episodes);
   if (self.slots() != 1) throw ValueError("step_one: expected one slot, got " + std::to_string(self.slots()));
@@ -132,7 +132,7 @@ void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& 
   self.episodes->reset(seeds, bytes_of);
 }
 
-/// A read-only window on the live states; it keeps the episodes alive.
+/// A read-only view of the live states, which keeps the episodes alive.
 Bytes live(const py::object& self) {
   const auto& running = self.cast<const Running&>();
   Bytes view(running.grids_shape(running.slots()), running.episodes->grids(), self);
@@ -170,7 +170,7 @@ std::tuple<py::array_t<std::int64_t>, Bytes, Bools> finals(Running& self) {
   return {std::move(slots), std::move(states), std::move(masks)};
 }
 
-/// The puzzles' own checks speak of `states`; here the argument is called `levels`.
+/// The puzzles' checks name the argument `states`; here it is called `levels`.
 Bank checked_bank(MakeBank make, const Array<std::uint8_t>& levels_) {
   const States levels = states(levels_, "levels");
   if (levels.count == 0) throw ValueError("levels: expected at least one level, got none");

@@ -1,4 +1,4 @@
-// The module `ice`: the icy cave's functions for Python, beside what all puzzles have.
+// The module `ice`: the icy cave's own functions, besides those that all puzzles have.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -27,9 +27,9 @@ States checked_states(const ByteStates& argument) {
   return from;
 }
 
-constexpr std::size_t kLeast = 32;  // states per piece: a cave takes a microsecond or two, less where it was met lately
+constexpr std::size_t kLeast = 32;  // states per chunk: a cave takes a microsecond or two, less if cached
 
-// A table answers every question, so the limits that all solvers take are never hit here.
+// Always solved by table, so the limits that all solvers take are never hit.
 
 py::object distance(const ByteStates& states_, Nodes, std::uint64_t, double, const Threads& threads,
                     const Progress& progress) {

@@ -1,4 +1,4 @@
-// Level files for Python: which puzzle a text is about, and its packs as arrays.
+// Python bindings for level files: detection of the puzzle, and packs as arrays.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace recommit::bindings {
 namespace {
 
-/// The puzzle that a text is about: the first row decides.
+/// The puzzle of a text, determined by its first row.
 const PuzzleBinding& puzzle_of(const Text& text) {
   const PuzzleBinding* owner = nullptr;
   int first = 0;
@@ -31,8 +31,8 @@ const PuzzleBinding& puzzle_of(const Text& text) {
   return *owner;
 }
 
-/// Rows of other puzzles would else pass for titles. For texts that were parsed already: what a grammar refuses by
-/// itself has a better message.
+/// Refuse rows of other puzzles, which would be taken for titles. Runs after parsing, since the grammar's own errors
+/// are more precise.
 void check_one_task(const Text& text, const PuzzleBinding& puzzle) {
   for (const PuzzleBinding& each : puzzles()) {
     if (each.task == puzzle.task) continue;
@@ -79,7 +79,7 @@ py::tuple parse(const py::bytes& bytes) {
   return to_python(pack, puzzle->task);
 }
 
-/// The task that these cells belong to: the first, in the order of names, that can have them; None where none can.
+/// The task of these cells: the first, in the order of names, that recognises them; None if none does.
 py::object recognise(const Array<std::uint8_t>& state_) {
   const py::array state = typed(state_, "state", 2, "[rows, columns]");
   const Shape shape{static_cast<int>(std::min<py::ssize_t>(state.shape(0), 1 << 14)),
@@ -97,7 +97,7 @@ PackFormat format_named(const std::string& name) {
   throw ValueError("format: expected xsb, boxoban or plain, got '" + name + "'");
 }
 
-/// The pack that the arrays describe, once they are known to fit each other.
+/// The pack described by the arrays, after checking their consistency.
 Pack pack_of(const Array<std::uint8_t>& cells, const Integers& shapes, std::vector<std::string> titles) {
   const py::array flat = typed(cells, "cells", 1, "[cells of all levels]");
   const Narrowed<std::int32_t> sides(shapes, "shapes", {-1, 2}, 0, 64);

@@ -1,4 +1,4 @@
-// Steps and open-loop execution of any puzzle's states for Python.
+// Python bindings for steps and open-loop execution of any puzzle.
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace recommit::bindings {
 namespace {
 
-constexpr std::size_t kGrain = 512;  // states per piece: some 10 us of work, far above the cost of handing it out
+constexpr std::size_t kGrain = 512;  // states per chunk: some 10 us of work, far above the scheduling cost
 
 using ByteStates = Array<std::uint8_t>;
 
@@ -40,7 +40,7 @@ void define_simulator(py::module_& module, const Simulator& simulator) {
         const States from = states(states_);
         simulator.check_shape(from.shape);
         const py::ssize_t n = size(from.count);
-        // What lies behind a commitment's depth is padding: only the core, which knows the depth, judges values.
+        // Values beyond a commitment's depth are padding: checked in the core, which knows the depth.
         const Actions actions(actions_, "actions", {n, -1}, 0, std::numeric_limits<std::uint8_t>::max());
         const Narrowed<std::int32_t> depths(depths_, "depths", {n}, 0, actions.shape(1));
         auto after = fresh<std::uint8_t>({n, from.shape.rows, from.shape.cols});

@@ -24,7 +24,7 @@ namespace {
 
 using Name = std::optional<std::string>;
 
-/// None: the large tables if this process has them, else the small ones. Which tables answer never shows in an answer.
+/// None: the large tables if loaded in this process, else the small ones. Answers do not depend on the tables.
 sliding::Database database(Shape shape, const Name& name) {
   using sliding::Database;
   if (!name) return sliding::Model::is_loaded(shape, Database::Large) ? Database::Large : Database::Small;
@@ -34,7 +34,7 @@ sliding::Database database(Shape shape, const Name& name) {
   throw ValueError("database: expected small, large or manhattan, got " + *name);
 }
 
-/// The arguments that all solver functions share.
+/// Arguments common to all solver functions.
 struct Request {
   States from;
   sliding::SolverOptions options;

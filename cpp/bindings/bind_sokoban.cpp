@@ -32,7 +32,7 @@ States checked_states(const Array<std::uint8_t>& argument) {
   return from;
 }
 
-/// Runs body(part, watch) until all states are answered.
+/// Calls body(part, watch) until all states are solved.
 template <class Body>
 void run_levels(std::size_t count, const Threads& threads, const Progress& progress, const Body& body) {
   const int workers = thread_count(threads);

@@ -1,4 +1,4 @@
-// The compiled module itself: it asks each registered puzzle for its part and names none.
+// The compiled module: built from all registered puzzles, naming none.
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ Registered::Registered(const PuzzleBinding& puzzle) {
 
 }  // namespace recommit::bindings
 
-/// Making it takes the GIL as only the main interpreter can: in another one it would wait for ever. So Python asks
-/// PyInit__core, below.
+/// Initialisation takes the GIL in a way that only works in the main interpreter and would block forever in another, so
+/// Python calls PyInit__core, below.
 PYBIND11_MODULE(_core_of_main, module, pybind11::mod_gil_not_used(), pybind11::multiple_interpreters::not_supported()) {
   using namespace recommit::bindings;
   module.doc() = "The compiled core of recommit. One submodule per puzzle, with the same functions in each.";

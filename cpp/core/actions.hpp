@@ -1,4 +1,4 @@
-// The four actions, and the check of one that came from a caller.
+// The four actions, and the check of a caller's action.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace recommit {
 
-/// An action as it came from the caller; anything but 0..3 is an error that names its place.
+/// A caller's action; values other than 0..3 raise an error with the index.
 inline int checked_action(std::uint8_t action, std::size_t index) {
   if (action >= kActions) {
     throw ValueError("actions: expected values 0..3 (up, down, left, right), got " + std::to_string(action) +

@@ -1,4 +1,4 @@
-// The errors that a caller's values can cause.
+// Errors caused by a caller's values.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ struct ValueError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// For a state that was found wrong, and is right now that its defect should be named.
+/// For a state that failed a check, but is valid when re-read to name its defect: it was changed concurrently.
 [[noreturn]] inline void refuse_changing(std::size_t index) {
   throw ValueError(
       "states: expected memory that no other thread writes to, got some that changed during the call, in state " +
       std::to_string(index));
 }
 
-/// A malformed level; line and column count from 1, 0 where the whole text is meant. Python: recommit.LevelError.
+/// A malformed level; line and column count from 1, 0 for the whole text. Python: recommit.LevelError.
 struct LevelError : ValueError {
   LevelError(const std::string& what, int line_, int column_) : ValueError(what), line(line_), column(column_) {}
   int line;
   int column;
 };
 
-/// Somebody asked a long call to stop. Python: KeyboardInterrupt.
+/// A long call was asked to stop. Python: KeyboardInterrupt.
 struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };

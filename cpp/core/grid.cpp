@@ -1,4 +1,4 @@
-// Cells of a grid by place and as text.
+// Positions of cells, and grids as text.
 #include "core/grid.hpp"
 
 namespace recommit {

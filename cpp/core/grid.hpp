@@ -1,4 +1,4 @@
-// Cells of a grid by place and as text, for messages.
+// Positions of cells, and grids as text, for messages.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "core/types.hpp"
 
-/// Cells of a state, whatever their codes mean.
+/// Puzzle-independent functions of a state's cells.
 namespace recommit {
 
 /// First cell of the outer ring, in reading order, that is not `wall`; -1 if there is none.

@@ -1,4 +1,4 @@
-// What one state's search may use, and how a search can end.
+// Resource limits of one state's search, and its outcomes.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,16 @@
 
 namespace recommit {
 
-/// What a caller allows one state's answer to use. Where a limit is hit the answer is kUnknown, never a guess. Python's
-/// `recommit.Limits` has the same defaults (tests/unit/puzzles/test_limits.py).
+/// Resource limits per state. If one is hit the answer is kUnknown, never a guess. Python's `recommit.Limits` has the
+/// same defaults (tests/unit/puzzles/test_limits.py).
 struct Limits {
   std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t bytes = std::uint64_t{2} << 30;
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// What is left of one state's limits while its answer is put together, of a table and several searches perhaps: time
-/// passes, and nodes are spent.
+/// The rest of one state's limits while it is solved, perhaps by a table and several searches: accounts for time and
+/// nodes.
 class Budget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -26,7 +26,7 @@ class Budget {
 
   void spend(std::uint64_t nodes) noexcept { limits_.nodes -= std::min(limits_.nodes, nodes); }
 
-  /// For what is done now. Who tries something that may be in vain takes a share of the time.
+  /// Limits for the next attempt; one that may fail should only take a share of the time.
   Limits left(double share = 1) const {
     Limits left = limits_;
     const double passed = std::chrono::duration<double>(Clock::now() - begun_).count();
@@ -39,7 +39,7 @@ class Budget {
   Clock::time_point begun_;
 };
 
-/// How a search ended.
+/// Outcome of a search.
 enum class Status : std::uint8_t { Exact = 0, Unsolvable = 1, NodeLimit = 2, ByteLimit = 3, TimeLimit = 4 };
 
 }  // namespace recommit

@@ -6,7 +6,7 @@
 
 namespace recommit {
 
-/// What a stream is for. Two purposes never share a stream, whatever their seeds. Numbers are part of the format.
+/// Purpose of a stream. Two purposes never share a stream, for any seeds. Numbers are part of the format.
 enum class Purpose : std::uint64_t {
   Test = 0,
   SlidingGenerate = 1,

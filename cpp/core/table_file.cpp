@@ -1,4 +1,4 @@
-// Files of tables: written whole or not at all, checked when read.
+// Table files: written atomically, verified when read.
 #include "core/table_file.hpp"
 
 #include <array>
@@ -78,8 +78,8 @@ File stream_of(int handle, const char* mode) {
   return File(stream);
 }
 
-/// Nothing where there is nothing, or something that is no file: then `note` says so. Never waits: a pipe is opened
-/// without a writer, and closed.
+/// Null if there is no file, or not a regular one, which `note` then reports. Never blocks: a pipe is opened without
+/// waiting for a writer, and closed.
 File open_regular(const fs::path& path, std::string& note) {
   const int handle = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   struct stat what{};
@@ -89,7 +89,7 @@ File open_regular(const fs::path& path, std::string& note) {
   return nullptr;
 }
 
-/// A new file: what has the name already, a link above all, is neither followed nor written to.
+/// Creates a new file; an existing entry, in particular a link, is neither followed nor written to.
 File create(const fs::path& path) {
   constexpr mode_t kByUmask = 0666;
   return stream_of(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kByUmask), "wb");
@@ -120,7 +120,7 @@ void flush_folder(const fs::path& folder) noexcept {
 #endif
 }
 
-/// Of this process alone, and nobody can guess it: no result depends on these numbers.
+/// A unique, unpredictable name; the random numbers affect no result.
 fs::path temporary_name(const fs::path& path) {
   std::random_device device;
   std::array<char, 24> number;
@@ -195,7 +195,7 @@ std::optional<Buffer> read_table(const fs::path& path, const TableKey& key, std:
 
 bool write_table(const fs::path& path, const TableKey& key, const Buffer& content, std::string& note) {
   std::error_code error;
-  fs::create_directories(path.parent_path(), error);  // a failure shows when the file is opened
+  fs::create_directories(path.parent_path(), error);  // a failure shows up when the file is opened
   const fs::path temporary = temporary_name(path);
   const Header header = make_header(key, checksum(content.data(), key.bytes));
   errno = 0;

@@ -1,4 +1,4 @@
-// Tables that take long to make, found again on disk.
+// Disk cache of expensive tables.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,20 @@
 
 namespace recommit {
 
-/// A table that takes long to make and is the same on every machine: bytes, found again on disk.
+/// A table that is expensive to compute and identical on every machine, cached on disk as bytes.
 ///
 /// The file is a header of 64 bytes (magic, format, version of the content, size, checksums of content and header, all
-/// little-endian) and the content. It is written under a temporary name that nobody has or can guess, flushed and
-/// renamed, so a reader never sees half a table and two builders at once both end with the same good file; where the
-/// name is a link, the link is replaced, and what it leads to stays as it is. Whatever is wrong with a file (short,
-/// long, a flipped bit, another version, a pipe or a device in its place) is found when it is read, without waiting;
-/// the table is then made again.
+/// little-endian) and the content. It is written under a unique, unpredictable temporary name, flushed and renamed, so
+/// a reader never sees a partial table and concurrent builders end with the same valid file; a link at the name is
+/// replaced, and its target is untouched. Any defect of a file (short, long, a flipped bit, another version, a pipe or
+/// a device in its place) is detected on reading, without blocking; the table is then rebuilt.
 struct TableKey {
   std::string name;       ///< of the file, without its ending
   std::uint32_t version;  ///< of the content: changes whenever the bytes would
   std::size_t bytes;      ///< size of the content
 };
 
-/// Where the bytes came from, for whoever asks.
+/// Provenance of a table, for diagnostics.
 struct TableSource {
   bool loaded = false;  ///< from disk; otherwise made now
   std::string path;     ///< the file, empty where there is no usable folder

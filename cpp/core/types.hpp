@@ -1,4 +1,4 @@
-// The types that every puzzle shares: a grid's shape, a distance.
+// Types common to all puzzles: shape, action, distance.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr int kColStep[kActions] = {0, 0, -1, 1};
 /// Exact number of actions to the goal, or one of the two negative verdicts.
 using Distance = std::int32_t;
 inline constexpr Distance kUnsolvable = -1;  ///< proven: no sequence of actions reaches the goal
-inline constexpr Distance kUnknown = -2;     ///< a limit was set and hit; nothing is claimed
+inline constexpr Distance kUnknown = -2;     ///< a limit was hit
 
 /// The size of one state. A batch is `count` grids of rows x cols bytes in C order.
 struct Shape {

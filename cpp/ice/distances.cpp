@@ -1,4 +1,4 @@
-// The distances of one cave, found backwards from the goal.
+// Distances of one cave, by search backwards from the goal.
 #include "ice/distances.hpp"
 
 #include <algorithm>
@@ -43,11 +43,11 @@ bool Distances::is_rock(int row, int col) const noexcept {
   return !inside || cave_[static_cast<std::size_t>(row * shape_.cols + col)] == kRock;
 }
 
-/// Whoever slides to a rest in `cell` by `action` is one action further: all cells behind, up to the first rock.
+/// Assigns the next distance to the new cells from which `action` slides to `cell`: those behind it, up to a rock.
 void Distances::reach(int cell, std::size_t action) {
   const int down = kRowStep[action], right = kColStep[action];
   int row = cell / shape_.cols, col = cell % shape_.cols;
-  if (!is_rock(row + down, col + right)) return;  // nobody stops here
+  if (!is_rock(row + down, col + right)) return;  // no slide stops here
   const Distance further = at(cell) + 1;
   for (row -= down, col -= right; !is_rock(row, col); row -= down, col -= right) {
     Distance& distance = distance_[static_cast<std::size_t>(row * shape_.cols + col)];

@@ -1,4 +1,4 @@
-// The distance of every place of one cave.
+// Distances of all cells of one cave.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,26 @@
 
 namespace recommit::ice {
 
-/// The exact distance of every cell of one cave, by going backwards from the goal: a cave of n cells has n states, so
-/// this takes microseconds, and nothing is kept beyond the cave read last. Not shared between threads.
+/// The exact distance of every cell of one cave, by search backwards from the goal: a cave of n cells has n states, so
+/// this takes microseconds, and only the last cave is kept. Not thread-safe.
 class Distances {
  public:
-  /// Finds the distances of the cave of states[index] unless it is the one read before. Throws ValueError if the state
-  /// is malformed.
+  /// Computes the distances of the cave of states[index], unless it is the last one read. Throws ValueError if the
+  /// state is malformed.
   void read(const std::uint8_t* states, Shape shape, std::size_t index);
 
   /// Writes the cave of states[index] without its player, and returns the player's cell. Throws ValueError if the state
   /// is malformed.
   static int strip(const std::uint8_t* states, Shape shape, std::size_t index, std::vector<std::uint8_t>& cave);
-  /// Finds the distances of such a cave unless it is the one read before.
+  /// Computes the distances of such a cave, unless it is the last one read.
   void take(const std::vector<std::uint8_t>& cave, Shape shape);
 
   int player() const noexcept { return player_; }  ///< cell of the player in the state read
-  /// Of a player at rest in a cell; kUnsolvable in a rock and where there is no way.
+  /// Distance of a player at rest in a cell; kUnsolvable in rocks and dead cells.
   Distance at(int cell) const noexcept { return distance_[static_cast<std::size_t>(cell)]; }
   /// Bit a is set iff action a lowers the distance of a player in this cell by one.
   unsigned optimal_actions(int cell) const noexcept;
-  /// Where a player at `at` comes to rest.
+  /// The cell where a player at `at` comes to rest.
   int slide(int at, std::size_t action) const noexcept { return ice::slide(cave_.data(), shape_, at, action); }
 
  private:

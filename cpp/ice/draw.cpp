@@ -52,7 +52,7 @@ void draw_ice(Canvas& canvas, const Palette& colors) {
   canvas.segment(at.point(330, 430), at.point(420, 340), canvas.part(45), colors.shine);
 }
 
-/// A boulder on dark ground, so that rocks side by side are one wall.
+/// A boulder on dark ground, so that adjacent rocks form one wall.
 void draw_rock(Canvas& canvas, const Palette& colors) {
   canvas.rect(canvas.box(), colors.rock);
   if (canvas.width() < 8) return;
@@ -113,7 +113,7 @@ Canvas draw(int code, int cell, Theme theme) {
   return canvas;
 }
 
-/// What is more than one in a picture, or missing from it.
+/// Throws unless the picture has exactly one cell of this kind.
 void check_one(const View& view, const std::uint8_t* state, std::size_t index, const char* what,
                bool (*is)(std::uint8_t)) {
   int seen = 0;

@@ -12,14 +12,14 @@ namespace recommit::ice {
 /// One sprite per cell code.
 const Sprites& sprites();
 
-/// What a picture of such a grid shows; a cropped picture leaves out the outer ring of cells, which must be rock.
-/// Throws ValueError.
+/// The view of such a grid; a cropped picture leaves out the outer ring of cells, which must be rock. Throws
+/// ValueError.
 View view(Shape grid, bool crop);
 
-/// Throws ValueError, naming the state, unless each can be drawn: whole, and with what the view leaves out being rock.
+/// Throws ValueError, naming the state, unless all are valid and have rock in all cells outside the view.
 void check_drawable(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end);
 
-/// Throws ValueError, naming image, row and column, unless the states that were read from images are whole.
+/// Throws ValueError, naming image, row and column, unless the states decoded from images are valid.
 void check_read(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end);
 
 }  // namespace recommit::ice

@@ -10,10 +10,10 @@
 
 namespace recommit::ice {
 
-/// A bank of `count` caves of one shape; throws ValueError, naming the cave, if one is no state or is solved already.
+/// A bank of `count` caves of one shape; throws ValueError, naming the cave, if one is invalid or already solved.
 std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape);
 
-/// The same for any states that episodes can be in, solved ones among them.
+/// The same for any states of episodes, including solved ones.
 std::shared_ptr<const LevelBank> survey(const std::uint8_t* states, std::size_t count, Shape shape);
 
 std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options);

@@ -1,4 +1,4 @@
-// Caves drawn until one has a start of a length that was asked for.
+// Generation of caves by rejection until one has a start of the requested length.
 #include "ice/generate.hpp"
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace recommit::ice {
 namespace {
 
-constexpr std::uint64_t kTag = 0x696365ULL;  // keeps this puzzle's streams apart from others of its purpose
+constexpr std::uint64_t kTag = 0x696365ULL;  // separates this puzzle's streams from others of the same purpose
 constexpr std::uint32_t kFewestRocks = 4, kMostRocks = 16, kOf = 64;
 
-/// The seed of one request, so that requests that differ in anything draw from different streams.
+/// The seed of a request: different requests draw from different streams.
 std::uint64_t own_seed(const Request& request, std::uint64_t seed) {
   std::uint64_t hash = Rng::mix(seed ^ kTag);
   for (const int part : {request.shape.rows, request.shape.cols, request.shortest, request.longest}) {
@@ -31,7 +31,7 @@ class Draw {
   Draw(const Request& request, std::uint64_t seed, std::uint64_t index, Watch* watch)
       : request_(request), rng_(seed, Purpose::Generate, index), watch_(watch) {}
 
-  /// False if the tries ran out.
+  /// False if no try succeeded.
   bool run(std::uint8_t* out, Distance& length) {
     const auto window = static_cast<std::uint32_t>(request_.longest - request_.shortest + 1);
     const Distance aim = request_.shortest + static_cast<Distance>(rng_.below(window));
@@ -47,7 +47,7 @@ class Draw {
   }
 
  private:
-  /// Rocks, the goal, and the player on it: a whole state, whose distances can be asked for.
+  /// Places rocks, the goal, and the player on it: a valid state for the solver.
   bool lay_out(std::uint8_t* out) {
     const Shape shape = request_.shape;
     const std::uint32_t rocks = kFewestRocks + rng_.below(kMostRocks - kFewestRocks + 1);
@@ -65,7 +65,7 @@ class Draw {
     return true;
   }
 
-  /// One of the lengths in the window that the cave has; 0 if it has none.
+  /// A uniformly drawn length of the cave within the window; 0 if it has none.
   Distance any_length() {
     lengths_.clear();
     for (const int cell : free_) {

@@ -1,4 +1,4 @@
-// Random caves whose solution has a length that was asked for.
+// Random caves with a requested optimal length.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,20 @@ struct Request {
   static constexpr Distance kLongest = 254;
 };
 
-/// Throws ValueError, naming what was asked and what is possible, unless the request makes sense. One that does may
-/// still be impossible to meet (no such length on so small a grid): generate() finds out.
+/// Throws ValueError, naming requested and possible values, unless the request is valid. A valid one may still be
+/// unsatisfiable (no such length on so small a grid), which generate() detects.
 void check_request(const Request& request);
 
-/// Caves that must hold the very length drawn, and caves in all, before generate() gives up with a ValueError.
+/// Caves tried for the drawn length, and caves tried in total, before generate() throws ValueError.
 inline constexpr int kAimedTries = 1024, kTries = 1 << 14;
 
 /// states[i], lengths[i] for i in [begin, end): instance start + i, a function of (request, seed, its index) alone.
 ///
-/// A length is drawn evenly from the window. Then caves are drawn until one holds a start of this length: a share of
-/// rocks between 4 and 16 of 64, evenly; every inner cell a rock with that chance; the goal evenly on one of the
-/// others. The start is drawn evenly from those cells of the cave that have the length. So all caves of one number of
-/// rocks that hold the length at all are equally likely. Where kAimedTries caves do not hold it, and where the window
-/// is all there is, lengths of the window that a cave has are taken, evenly. Throws ValueError if kTries caves hold
-/// none.
+/// A length is drawn uniformly from the window. Then caves are drawn until one has a start of this length: a rock
+/// probability uniform in 4/64..16/64, applied to every inner cell; the goal uniform on the others. The start is
+/// uniform among the cells with this length. So, given the number of rocks, all caves with such a start are equally
+/// likely. If kAimedTries caves have none, or if the window is unrestricted, the length is drawn uniformly from a
+/// cave's lengths in the window. Throws ValueError if kTries caves have none.
 void generate(const Request& request, std::uint64_t seed, std::uint64_t start, std::uint8_t* states, Distance* lengths,
               std::size_t begin, std::size_t end, Watch* watch = nullptr);
 

@@ -12,8 +12,8 @@ namespace recommit::ice {
 namespace {
 
 constexpr std::string_view kSymbols = " %.@+";  // by cell code
-constexpr std::string_view kBlanks = "-_";      // ice, too
-constexpr std::string_view kOthers = "#@+$*.";  // what rows of Sokoban begin with
+constexpr std::string_view kBlanks = "-_";      // also ice
+constexpr std::string_view kOthers = "#@+$*.";  // first symbols of Sokoban rows
 constexpr char kRockSymbol = '%';
 
 int code_of(char c) noexcept {
@@ -31,7 +31,7 @@ LineKind kind(std::string_view line) noexcept {
 
 constexpr PackGrammar kGrammar{kind, kMaxSide, "a row of another puzzle among icy caves"};
 
-/// One cave while it is read.
+/// A cave being parsed.
 class Draft {
  public:
   explicit Draft(const std::vector<Line>& rows) : rows_(rows) {
@@ -91,7 +91,7 @@ class Draft {
   std::vector<std::uint8_t> cells_;
 };
 
-/// The invariant of parse_levels, for states that come from elsewhere.
+/// Checks the invariants of parse_levels for a caller's state and appends it.
 void append_state(std::string& out, const std::uint8_t* state, Shape shape, std::size_t index) {
   check_shape(shape);
   find_player(state, shape, index);
@@ -107,7 +107,7 @@ void append_state(std::string& out, const std::uint8_t* state, Shape shape, std:
 
 Pack parse_levels(const Text& text) { return read_pack<Draft>(text, kGrammar); }
 
-/// Only a whole row makes a file one of caves: a title of another puzzle may well begin with a percent sign.
+/// Only a complete row identifies a cave file: another puzzle's title may begin with a percent sign.
 int first_row(const Text& text) { return recommit::first_row(text, owns); }
 
 bool owns(std::string_view line) noexcept {

@@ -19,14 +19,14 @@ Pack parse_levels(const Text& text);
 /// Number of the first line that may be a row of a cave; 0 if there is none.
 int first_row(const Text& text);
 
-/// Is the line a row of a cave, and no text in anybody's level file?
+/// True if the line is a row of a cave and cannot be text in another level file.
 bool owns(std::string_view line) noexcept;
 
-/// Is this a state with rocks all around? No state of another puzzle is one.
+/// True for a state with rocks all around, which no state of another puzzle is.
 bool recognises(const std::uint8_t* state, Shape shape) noexcept;
 
 /// The text that parse_levels turns into exactly this pack (boxoban numbers its untitled levels). Throws ValueError,
-/// naming states[i] or titles[i], where there is no such text.
+/// naming states[i] or titles[i], if there is no such text.
 std::string format_levels(const Pack& pack, PackFormat format);
 
 }  // namespace recommit::ice

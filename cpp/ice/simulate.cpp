@@ -17,7 +17,7 @@ struct Census {
 
 Census census(const std::uint8_t* state, int cells) noexcept {
   Census counts;
-  for (int i = 0; i < cells; ++i) {  // no branches: several cells at a time
+  for (int i = 0; i < cells; ++i) {  // branch-free, so that it is vectorised
     counts.players += has_player(state[i]);
     counts.goals += has_goal(state[i]);
     counts.bad += state[i] >= kCells;

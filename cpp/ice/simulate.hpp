@@ -22,16 +22,16 @@ inline constexpr bool has_goal(std::uint8_t cell) noexcept { return cell == kGoa
 
 void check_shape(Shape shape);
 
-/// Are all codes 0..4, with one player and one goal?
+/// True if all codes are 0..4, with one player and one goal.
 bool is_state(const std::uint8_t* state, Shape shape) noexcept;
 
-/// Cell of the player; throws ValueError, naming the batch index, unless the state is one.
+/// Cell of the player; throws ValueError, naming the batch index, unless the state is valid.
 int find_player(const std::uint8_t* state, Shape shape, std::size_t index);
 
-/// Where a player at `at` comes to rest; `at` itself if a rock is right there.
+/// The cell where a player at `at` comes to rest; `at` itself if blocked by a rock.
 int slide(const std::uint8_t* state, Shape shape, int at, std::size_t action) noexcept;
 
-/// Slides the player in place. Returns whether anything changed.
+/// Slides the player in place. Returns true if the state changed.
 bool move(std::uint8_t* state, Shape shape, int& player, std::size_t action) noexcept;
 
 /// out[i] = states[i] after actions[i].
@@ -45,7 +45,7 @@ void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* action
 
 void is_solved(const std::uint8_t* states, Shape shape, std::uint8_t* out, std::size_t begin, std::size_t end);
 
-/// masks[i][a]: would action a change states[i]?
+/// masks[i][a]: 1 if action a would change states[i].
 void action_masks(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin, std::size_t end);
 
 }  // namespace recommit::ice

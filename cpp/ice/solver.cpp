@@ -1,4 +1,4 @@
-// Distances and optimal plans, read from the distances of each cave.
+// Distances and optimal plans, from the distances of each cave.
 #include "ice/solver.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace recommit::ice {
 namespace {
 
-/// The first action of the mask, or any of them.
+/// The first action of the mask, or a random one.
 std::size_t pick(unsigned mask, Ties ties, Rng& rng) noexcept {
   std::uint32_t skip = ties == Ties::Random ? rng.below(static_cast<std::uint32_t>(std::popcount(mask))) : 0;
   for (; skip > 0; --skip) mask &= mask - 1;
   return static_cast<std::size_t>(std::countr_zero(mask));
 }
 
-/// Caves met lately by a thread, in some megabytes: running episodes ask for the same ones again and again.
+/// A thread's cache of recent caves, some megabytes: running episodes query the same ones repeatedly.
 class Recent {
  public:
   /// The cave of states[index]; its player goes to `player`.
@@ -32,7 +32,7 @@ class Recent {
  private:
   static constexpr std::size_t kBytes = std::size_t{8} << 20, kMost = 4096;
 
-  /// Which of as many places as caves of this shape may have.
+  /// The cache slot of the cave.
   std::size_t place(Shape shape) const noexcept {
     std::uint64_t hash = 0;
     for (std::size_t at = 0; at < cave_.size(); at += 8) {

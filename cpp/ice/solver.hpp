@@ -7,18 +7,17 @@
 
 #include "core/types.hpp"
 
-/// Answers for batches. States of one cave that follow each other share its distances.
+/// Solves batches. Consecutive states of one cave share its distances.
 namespace recommit::ice {
 
 void distance(const std::uint8_t* states, Shape shape, Distance* out, std::size_t begin, std::size_t end);
 
-/// masks[i][a]: does action a lower the distance of states[i] by one?
+/// masks[i][a]: 1 if action a lowers the distance of states[i] by one.
 void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin, std::size_t end);
 
 enum class Ties : std::uint8_t { First, Random };
 
-/// plans[i]: as few actions as possible, empty where there is no way; lengths[i]: its distance. Random ties are drawn
-/// by (seed, i).
+/// plans[i]: an optimal plan, empty if unsolvable; lengths[i]: its distance. Random ties are drawn by (seed, i).
 void solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint64_t seed, std::vector<std::uint8_t>* plans,
            Distance* lengths, std::size_t begin, std::size_t end);
 

@@ -23,7 +23,7 @@ constexpr Palette kDark{{22, 25, 31}, {13, 15, 19}, {240, 180, 72}, {170, 116, 3
 
 const Palette& palette(Theme theme) { return theme == Theme::Light ? kLight : kDark; }
 
-/// 24 hues around the colour wheel, each a step darker or lighter than its neighbours.
+/// 24 hues around the colour wheel, alternating in brightness.
 Color coded(int number, Theme theme) {
   constexpr std::array<Color, 6> wheel = {
       {{226, 60, 60}, {222, 180, 40}, {70, 180, 70}, {40, 176, 190}, {66, 92, 220}, {190, 70, 190}}};
@@ -38,7 +38,7 @@ Canvas draw(int code, int cell, Theme theme) {
   const Palette& colors = palette(theme);
   Canvas canvas(cell, cell, colors.board);
   const int radius = canvas.part(130), most = (cell - 1) * Canvas::kPixel;
-  // The smallest cells keep one pixel of board at the right and bottom only: enough to tell tiles apart.
+  // The smallest cells keep one pixel of board at the right and bottom only: enough to separate tiles.
   const Box face = cell <= kReadable ? Box{0, 0, most, most} : canvas.box().inset(canvas.pixels(36, 1));
   if (code == 0) {
     canvas.rounded(face, radius, colors.hole);
@@ -76,7 +76,7 @@ void check_read(const View& view, const std::uint8_t* states, std::size_t begin,
     const std::uint8_t* state = states + i * view.cells();
     if (is_permutation(state, view.grid)) continue;
     std::uint32_t seen = 0;
-    int cell = 0;  // the first that is too large or there already: some cell is
+    int cell = 0;  // the first cell that is too large or a duplicate, which must exist
     for (; state[cell] < view.grid.cells() && (seen >> state[cell] & 1) == 0; ++cell)
       seen |= std::uint32_t{1} << state[cell];
     throw ValueError("images: expected every tile 0.." + std::to_string(view.grid.cells() - 1) + " exactly once, got " +

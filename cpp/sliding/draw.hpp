@@ -13,13 +13,13 @@ namespace recommit::sliding {
 const Sprites& sprites();
 inline constexpr int kReadable = 10;
 
-/// What a picture of such a grid shows; boards have no outer wall to crop. Throws ValueError.
+/// The view of such a grid; boards have no outer wall to crop. Throws ValueError.
 View view(Shape grid, bool crop);
 
-/// Throws ValueError, naming the state, unless each can be drawn.
+/// Throws ValueError, naming the state, unless all are valid.
 void check_drawable(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end);
 
-/// Throws ValueError, naming image, row and column, unless the states that were read from images are whole.
+/// Throws ValueError, naming image, row and column, unless the states decoded from images are valid.
 void check_read(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end);
 
 }  // namespace recommit::sliding

@@ -21,7 +21,7 @@ class Game {
     }
   }
 
-  /// Counts misplaced tiles instead of comparing boards: only the tile that moves can become right or wrong.
+  /// Counts misplaced tiles instead of comparing boards: only the moved tile's status can change.
   void step(std::uint8_t* state, std::int32_t& at, std::int32_t& left, std::size_t action) const noexcept {
     const auto blank = static_cast<std::size_t>(at);
     const std::size_t target = moves_.to[blank][action];

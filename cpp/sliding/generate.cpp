@@ -1,4 +1,4 @@
-// Boards of a length, by lists of layers or by walks that are cut to it.
+// Boards of a given length, from lists of layers or by walks cut to the length.
 #include "sliding/generate.hpp"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace recommit::sliding {
 namespace {
 
-constexpr int kLongest = 255;              // no board of 25 cells or less is as far from the goal
-constexpr int kDirect = 32;                // attempts with walks of just the wanted length
-constexpr std::uint64_t kNodes = 1 << 22;  // of one attempt; a board that takes more is dropped
+constexpr int kLongest = 255;              // above the distance of any board of up to 25 cells
+constexpr int kDirect = 32;                // attempts with walks of exactly the length
+constexpr std::uint64_t kNodes = 1 << 22;  // per attempt; a board that takes more is dropped
 
 std::string window_text(int lo, int hi) { return std::to_string(lo) + ".." + std::to_string(hi); }
 
@@ -31,7 +31,7 @@ class Generator::Walker {
   bool find(std::uint8_t* state, int length, Rng& rng) {
     limits_.nodes = kNodes;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      // After the direct ones, every eighth attempt walks half as far again, up to some 16 times the length.
+      // After the direct ones, walks become half as long again every eight attempts, up to some 16 times the length.
       const int stretch = std::min((attempt - kDirect) / 8, 7);
       int steps = length;
       for (int k = 0; attempt >= kDirect && k <= stretch; ++k) steps += std::max(steps / 2, 2);
@@ -61,7 +61,7 @@ class Generator::Walker {
     }
   }
 
-  /// A walk of `length` steps leads here; is there no shorter way?
+  /// True if no path shorter than `length` leads to this board, which a walk of `length` steps reached.
   bool is_shortest(const std::uint8_t* state, int length) {
     if (search_->start(state) > length - 2) return true;
     Effort effort(limits_, watch_);

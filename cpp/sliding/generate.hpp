@@ -1,4 +1,4 @@
-// Random boards whose solution has a length that was asked for.
+// Random boards with a requested optimal length.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ namespace recommit::sliding {
 /// number of threads may call it.
 class Generator {
  public:
-  /// Throws ValueError where no board of this shape has a length in the window.
+  /// Throws ValueError if no board of this shape has a length in the window.
   Generator(Shape shape, int lo, int hi, int threads, Watch* watch = nullptr);
 
-  /// The part of that which needs no table.
+  /// The part of this check that needs no table.
   static void check(Shape shape, int lo, int hi);
 
   /// states[i] and lengths[i] for i in [begin, end). Throws ValueError when kAttempts boards in a row failed.

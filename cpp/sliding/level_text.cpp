@@ -32,7 +32,7 @@ struct Number {
   std::size_t index;  // of its first digit
 };
 
-/// One board while it is read.
+/// A board being parsed.
 class Draft {
  public:
   explicit Draft(const std::vector<Line>& rows) : rows_(static_cast<int>(rows.size())) {
@@ -146,7 +146,7 @@ int first_row(const Text& text) { return recommit::first_row(text, is_number_row
 
 bool owns(std::string_view line) noexcept { return is_number_row(line); }
 
-/// Other puzzles have few codes, and many cells of each.
+/// Other puzzles have few cell codes, with many cells of each.
 bool recognises(const std::uint8_t* state, Shape shape) noexcept {
   constexpr std::uint8_t kFewCodes = 7;
   const std::uint8_t* end = state + shape.cells();

@@ -18,14 +18,14 @@ Pack parse_levels(const Text& text);
 /// Number of the first line of two or more numbers and nothing else; 0 if there is none.
 int first_row(const Text& text);
 
-/// Is the line a row of this puzzle, and no text in anybody's level file?
+/// True if the line is a row of this puzzle and cannot be text in another level file.
 bool owns(std::string_view line) noexcept;
 
-/// Can these cells be a state of this puzzle and of no other puzzle?
+/// True if these cells can only be a state of this puzzle.
 bool recognises(const std::uint8_t* state, Shape shape) noexcept;
 
 /// The text that parse_levels turns into exactly this pack (boxoban numbers its untitled boards). Throws ValueError,
-/// naming states[i] or titles[i], where there is no such text.
+/// naming states[i] or titles[i], if there is no such text.
 std::string format_levels(const Pack& pack, PackFormat format);
 
 }  // namespace recommit::sliding

@@ -1,4 +1,4 @@
-// Boards by random walks from the goal, of no particular length.
+// Boards by random walks from the goal, of arbitrary length.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ int find_blank(const std::uint8_t* state, Shape shape, std::size_t index) {
 
 bool is_solvable(const std::uint8_t* state, Shape shape) noexcept {
   const int n = shape.cells();
-  int swaps = 0;  // of the permutation that takes the state to the goal
+  int swaps = 0;  // transpositions that take the state to the goal
   std::uint32_t seen = 0;
   int blank = 0;
   for (int start = 0; start < n; ++start) {

@@ -17,7 +17,7 @@ inline constexpr int kMinSide = 2;
 inline constexpr int kMaxSide = 5;
 inline constexpr int kMaxCells = kMaxSide * kMaxSide;
 
-/// Where the blank goes for each cell and action: its own cell when the border blocks it.
+/// Target cell of the blank for each cell and action; its own cell if blocked by the border.
 struct Moves {
   explicit Moves(Shape shape) noexcept;
   std::array<std::array<std::uint8_t, kActions>, kMaxCells> to{};
@@ -37,7 +37,7 @@ bool is_solvable(const std::uint8_t* state, Shape shape) noexcept;
 
 bool is_goal(const std::uint8_t* state, Shape shape) noexcept;
 
-/// out[i] = states[i] after actions[i]; a move against the border leaves the state.
+/// out[i] = states[i] after actions[i]; a blocked action leaves the state unchanged.
 void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::uint8_t* out, std::size_t begin,
           std::size_t end);
 
@@ -48,7 +48,7 @@ void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* action
 
 void is_solved(const std::uint8_t* states, Shape shape, std::uint8_t* out, std::size_t begin, std::size_t end);
 
-/// masks[i][a]: would action a change states[i]?
+/// masks[i][a]: 1 if action a would change states[i].
 void action_masks(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin, std::size_t end);
 
 }  // namespace recommit::sliding

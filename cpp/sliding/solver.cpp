@@ -1,4 +1,4 @@
-// Questions about boards, answered by a full table or by a search per thread.
+// Solving of boards by a full table or by a search per thread.
 #include "sliding/solver.hpp"
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 namespace recommit::sliding {
 namespace {
 
-/// What a search needs beside the tables: its automaton and frames.
+/// Memory of a search besides the tables: its automaton and frames.
 constexpr std::size_t kSearchBytes = std::size_t{1} << 20;
 
 using Board = std::array<std::uint8_t, kMaxCells>;
 
 }  // namespace
 
-/// One thread's view of the solver: the search it owns and the question it is working on.
+/// One thread's worker: its search and its current board.
 class Solver::Worker {
  public:
   Worker(const Solver& solver, Watch* watch) : solver_(solver), moves_(solver.shape_), watch_(watch) {
@@ -36,7 +36,7 @@ class Solver::Worker {
     Distance bound = 0;
   };
 
-  /// Checks state number `index` of the batch and makes it the question.
+  /// Checks state `index` of the batch and makes it the current board.
   void take(const std::uint8_t* state, std::size_t index) {
     std::memcpy(board_.data(), state, static_cast<std::size_t>(solver_.shape_.cells()));
     blank_ = find_blank(board_.data(), solver_.shape_, index);
@@ -64,7 +64,7 @@ class Solver::Worker {
     return {bound, Status::Exact, effort_.nodes(), bound};
   }
 
-  /// Is the board, one legal move away from a state at distance d, at distance d - 1? (Otherwise it is at d + 1.)
+  /// Decides whether the board, one legal move away from a state at distance d, has distance d - 1 (otherwise d + 1).
   Status is_nearer(Distance d, bool& yes) {
     yes = false;
     if (is_goal(board_.data(), solver_.shape_)) {
@@ -75,7 +75,7 @@ class Solver::Worker {
     return search_->within(d - 1, effort_, yes);
   }
 
-  /// Moves the blank; false, and nothing happens, where the border blocks it.
+  /// Moves the blank; false, without change, if blocked by the border.
   bool move(int action) noexcept {
     const int target = moves_.to[static_cast<std::size_t>(blank_)][static_cast<std::size_t>(action)];
     if (target == blank_) return false;
@@ -84,7 +84,7 @@ class Solver::Worker {
     return true;
   }
 
-  /// Does `action` lead from distance d to d - 1? The board stays where it is.
+  /// Decides whether `action` leads from distance d to d - 1. The board is left unchanged.
   Status lowers(int action, Distance d, bool& yes) {
     yes = false;
     if (!move(action)) return Status::Exact;
@@ -102,7 +102,7 @@ class Solver::Worker {
     }
   }
 
-  /// A plan by uniform choice among the optimal actions: the first optimal one of a random order is just that.
+  /// A plan by uniform choice among the optimal actions, as the first optimal one in a random order.
   Status wander(Distance d, Rng& rng, std::vector<std::uint8_t>& plan) {
     for (; d > 0; --d) {
       std::array<int, kActions> order = {0, 1, 2, 3};
@@ -110,7 +110,7 @@ class Solver::Worker {
       const unsigned optimal = solver_.table_ ? solver_.table_->optimal_actions(board_.data()) : 0;
       int chosen = -1;
       for (std::size_t i = 0; chosen < 0 && i < order.size(); ++i) {
-        if (!plan.empty() && order[i] == (plan.back() ^ 1)) continue;  // going back never helps
+        if (!plan.empty() && order[i] == (plan.back() ^ 1)) continue;  // undoing a move is never optimal
         bool yes = (optimal >> order[i] & 1) != 0;
         const Status status = solver_.table_ ? Status::Exact : lowers(order[i], d, yes);
         if (status != Status::Exact) return status;

@@ -1,4 +1,4 @@
-// First the states whose tables are at hand, then the others in the order of their levels.
+// Scheduling of a batch by level.
 #include "sokoban/by_level.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace recommit::sokoban {
 
 void by_level(std::size_t count, int threads, const std::function<void(const Part&)>& answer, Watch& watch) {
-  // States whose tables are at hand take a tenth of a microsecond each.
+  // States with a cached table take a tenth of a microsecond each.
   constexpr std::size_t kMost = 1024, kLeast = 64;
   std::mutex mutex;  // guards waiting
   std::vector<Waiting> waiting;
@@ -23,7 +23,7 @@ void by_level(std::size_t count, int threads, const std::function<void(const Par
       },
       &watch);
   std::sort(waiting.begin(), waiting.end());
-  // A level is one thread's alone, unless it has very many states: two threads that shared one might make it twice.
+  // Each level is assigned to one thread, unless it has very many states: two threads might build its table twice.
   std::vector<std::size_t> cuts{0};
   for (std::size_t i = 1; i < waiting.size(); ++i) {
     if (waiting[i].level != waiting[i - 1].level || i - cuts.back() == kMost) cuts.push_back(i);

@@ -1,4 +1,4 @@
-// Batches whose states belong to many levels: every table is made once.
+// Scheduling of batches over many levels, so that every table is built once.
 #pragma once
 
 #include <compare>
@@ -13,35 +13,34 @@
 
 namespace recommit::sokoban {
 
-/// A state of a batch whose level's table is not at hand.
+/// A state of a batch whose level's table is not cached.
 struct Waiting {
   std::uint64_t level = 0;  ///< a hash of the level
   std::size_t index = 0;    ///< of the state
   auto operator<=>(const Waiting&) const = default;
 };
 
-/// The level that was read last, handed from one part to the next: a table that is too large for the cache is kept as
-/// long as its states follow each other.
+/// The last level, passed from one part to the next: a table too large for the cache is kept during consecutive states
+/// of its level.
 struct LastLevel {
   std::mutex mutex;
   CachedLevel level;
 };
 
-/// Which states of a batch one call of the solver answers: [begin, end), or those that `order` names at these places.
+/// The states of a batch for one call of the solver: [begin, end), or order[begin..end).
 struct Part {
   std::size_t begin = 0, end = 0;
   const Waiting* order = nullptr;
-  /// Where a state whose table is not at hand is named instead of being answered; null: every state is answered.
+  /// Collects states without cached table instead of solving them; null: solve every state.
   std::vector<Waiting>* later = nullptr;
   LastLevel* last = nullptr;
 
   std::size_t at(std::size_t place) const noexcept { return order == nullptr ? place : order[place].index; }
 };
 
-/// Calls answer(part) until all states of a batch are answered: first those whose tables are at hand, then the others
-/// level by level. In whatever order the levels take turns, a table is made once per call (of a level with more than
-/// 1,024 states perhaps once per thread), and no more memory is used than the cache may hold and a table or two of
-/// every thread.
+/// Calls answer(part) until all states of a batch are solved: first those with cached tables, then the others level by
+/// level. For any order of levels, a table is built once per call (for a level with more than 1,024 states perhaps once
+/// per thread), and memory is bounded by the cache plus a table or two per thread.
 void by_level(std::size_t count, int threads, const std::function<void(const Part&)>& answer, Watch& watch);
 
 }  // namespace recommit::sokoban

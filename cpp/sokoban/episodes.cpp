@@ -27,7 +27,7 @@ class Game {
   }
 
   void mask(const std::uint8_t* state, std::int32_t at, std::uint8_t* out) const noexcept {
-    const auto open = grid_.open(state, at);  // local, so that the stores cannot alias what the next look reads
+    const auto open = grid_.open(state, at);  // local, so that the stores cannot alias later reads
     std::memcpy(out, open.data(), kActions);
   }
 

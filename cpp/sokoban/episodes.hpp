@@ -10,11 +10,11 @@
 
 namespace recommit::sokoban {
 
-/// A bank of `count` levels of one shape; throws ValueError, naming the level, if one is no state, is solved already
-/// or has more boxes than goals.
+/// A bank of `count` levels of one shape; throws ValueError, naming the level, if one is invalid, already solved or has
+/// more boxes than goals.
 std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape);
 
-/// The same for any states that episodes can be in, solved ones among them.
+/// The same for any states of episodes, including solved ones.
 std::shared_ptr<const LevelBank> survey(const std::uint8_t* states, std::size_t count, Shape shape);
 
 std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options);

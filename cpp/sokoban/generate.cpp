@@ -1,4 +1,4 @@
-// Rooms drawn and analysed until one has a start of a length that was asked for.
+// Generation of levels by rejection until a room has a start of the requested length.
 #include "sokoban/generate.hpp"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace recommit::sokoban {
 namespace {
 
-constexpr std::uint64_t kTag = 0x726f6f6d73ULL;  // keeps this generator's streams apart from others of its purpose
-constexpr int kAimedTries = 6;                   // layouts that must hold the very length drawn; then any in the window
+constexpr std::uint64_t kTag = 0x726f6f6d73ULL;  // separates this generator's streams from others of the same purpose
+constexpr int kAimedTries = 6;                   // layouts tried for the drawn length; then any in the window
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 24;
 
 std::string describe(const Request& request) {
@@ -26,7 +26,7 @@ std::string describe(const Request& request) {
          std::to_string(request.boxes) + (request.boxes == 1 ? " box" : " boxes");
 }
 
-/// The seed of one request, so that requests that differ in anything draw from different streams.
+/// The seed of a request: different requests draw from different streams.
 std::uint64_t own_seed(const Request& request, std::uint64_t seed) {
   std::uint64_t hash = Rng::mix(seed ^ kTag);
   for (const int part : {request.shape.rows, request.shape.cols, request.boxes, request.shortest, request.longest}) {
@@ -35,7 +35,7 @@ std::uint64_t own_seed(const Request& request, std::uint64_t seed) {
   return request.walked ? Rng::mix(hash) : hash;
 }
 
-/// Entries of a table with `cells` floor cells, if the usual share of them is live.
+/// Estimated entries of a table with `cells` floor cells, for the usual share of live cells.
 std::uint64_t usual_entries(std::uint64_t cells, int boxes) {
   return multiply_saturated(binomial(cells * 6 / 10, static_cast<std::uint64_t>(boxes)), cells);
 }
@@ -46,13 +46,13 @@ class Draw {
   Draw(const Request& request, std::uint64_t seed, std::uint64_t index, Layers& layers, Watch* watch)
       : request_(request), rng_(seed, Purpose::SokobanGenerate, index), layers_(layers), watch_(watch) {}
 
-  /// False if the tries ran out.
+  /// False if no try succeeded.
   bool run(std::uint8_t* out, Distance& length) {
     const auto window = static_cast<std::uint32_t>(request_.longest - request_.shortest + 1);
     aim_ = request_.shortest + static_cast<Distance>(rng_.below(window));
     for (int tried = 0; tried < kLayoutTries; ++tried) {
       if (watch_ != nullptr) watch_->poll();
-      // Where the window is out of reach of small layouts, larger ones get their turn.
+      // If small layouts do not reach the window, larger ones are tried.
       entries_ = std::min(kMostEntries, std::uint64_t{1} << std::min<std::uint32_t>(
                                             24, 14 + rng_.below(5) + static_cast<std::uint32_t>(tried) / 32));
       if (request_.walked) entries_ = kMostEntries;
@@ -70,7 +70,7 @@ class Draw {
   }
 
  private:
-  /// Walls, goals, and the player anywhere.
+  /// Places walls, goals, and the player at any cell.
   bool lay_out() {
     const auto family = request_.walked ? RoomFamily::Walk : static_cast<RoomFamily>(rng_.below(kRoomFamilies));
     auto most = static_cast<std::uint64_t>(2 * request_.boxes + 4);
@@ -92,7 +92,7 @@ class Draw {
     return static_cast<std::uint64_t>((request_.shape.rows - 2) * (request_.shape.cols - 2));
   }
 
-  /// A goal is of use only where a box can be pushed onto it: two floor cells in line on some side.
+  /// True if a box can be pushed onto the cell: two floor cells in line on some side.
   bool of_use(int cell) const {
     for (const int step : {-request_.shape.cols, request_.shape.cols, -1, 1}) {
       if (open(cell + step) && open(cell + 2 * step)) return true;
@@ -104,7 +104,7 @@ class Draw {
     return cell >= 0 && cell < request_.shape.cells() && grid_[static_cast<std::size_t>(cell)] != kWall;
   }
 
-  /// Goals strewn anywhere, or close together (in half of all layouts but walks).
+  /// Places goals anywhere, or close together (in half of all layouts except walks).
   bool place_goals(const std::vector<int>& floor) {
     std::vector<int> places;
     std::copy_if(floor.begin(), floor.end(), std::back_inserter(places), [&](int cell) { return of_use(cell); });
@@ -122,7 +122,7 @@ class Draw {
     return true;
   }
 
-  /// Whether there is room to move at all, and the analysis stays small.
+  /// True if there is room to move, and the analysis is small enough.
   bool fits(const Level& level) const {
     if (level.live_cells() <= request_.boxes) return false;
     const std::uint64_t entries =
@@ -140,7 +140,7 @@ class Draw {
     return lengths.empty() ? kUnknown : lengths[rng_.below(static_cast<std::uint32_t>(lengths.size()))];
   }
 
-  /// Of a few states at this distance, the one with the fewest boxes already on goals.
+  /// Among a few states at this distance, the one with the fewest boxes on goals.
   State choose_start(const Level& level, Distance length) {
     const std::uint64_t count = layers_.count(length);
     State best;

@@ -1,4 +1,4 @@
-// Random levels whose solution has a length that was asked for.
+// Random levels with a requested optimal length.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,23 @@ struct Request {
   int boxes = 1;
   Distance shortest = 1;
   Distance longest = kLongest;
-  /// Layouts are those of Boxoban: one random walk each, as large as it comes, with its goals anywhere.
+  /// Layouts as in Boxoban: one random walk each, of any size, with goals anywhere.
   bool walked = false;
 
   static constexpr Distance kLongest = 254;
 };
 
-/// Throws ValueError, naming what was asked and what is possible, unless the request makes sense. One that does may
-/// still be impossible to meet (no such length on so small a board): generate() finds out.
+/// Throws ValueError, naming requested and possible values, unless the request is valid. A valid one may still be
+/// unsatisfiable (no such length on so small a board), which generate() detects.
 void check_request(const Request& request);
 
-/// How many layouts are tried for one instance before generate() gives up with a ValueError.
+/// Layouts tried for one instance before generate() throws ValueError.
 inline constexpr int kLayoutTries = 4096;
 
 /// states[i], lengths[i] for i in [begin, end): instance start + i. Its layout comes from one of several families of
-/// random rooms, its start from the complete distances of that layout, so the length is exact; lengths are drawn evenly
-/// from the window as far as layouts have them. An instance is a function of (request, seed, its index) alone.
-/// Throws ValueError if kLayoutTries layouts hold no start in the window.
+/// random rooms, its start from the complete distances of that layout, so the length is exact; lengths are uniform over
+/// the window as far as layouts have them. An instance is a function of (request, seed, its index) alone. Throws
+/// ValueError if kLayoutTries layouts hold no start in the window.
 void generate(const Request& request, std::uint64_t seed, std::uint64_t start, std::uint8_t* states, Distance* lengths,
               std::size_t begin, std::size_t end, Watch* watch = nullptr);
 

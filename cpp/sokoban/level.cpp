@@ -1,4 +1,4 @@
-// A level's region found and numbered, and states read and written in it.
+// Construction of a level's region, and reading and writing of its states.
 #include "sokoban/level.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace recommit::sokoban {
 namespace {
 
-/// Raw grid position one action away, or -1 outside.
+/// Raw grid position one action away, or -1 if outside.
 int beside(Shape shape, int grid, int action) noexcept {
   const int row = grid / shape.cols + kRowStep[action], col = grid % shape.cols + kColStep[action];
   return row < 0 || row >= shape.rows || col < 0 || col >= shape.cols ? -1 : row * shape.cols + col;
@@ -97,7 +97,7 @@ void Level::link() {
   }
 }
 
-/// Pulls a lone box from every goal as far as it goes: the player steps from the cell beside it to the one behind.
+/// Marks all cells to which a lone box can be pulled from a goal; a pull needs two free cells in line beside it.
 void Level::mark_live() {
   std::vector<int> stack;
   const auto mark = [&](int cell) {

@@ -1,4 +1,4 @@
-// A level apart from what moves in it: cells by number, goals, live cells.
+// The static part of a level: numbered cells, goals, live cells.
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@ namespace recommit::sokoban {
 
 inline constexpr std::uint16_t kNoCell = 0xFFFF;  ///< no such cell: a wall, or outside the region
 
-/// The part of a state that moves, in the cell numbers of its Level.
+/// The movable part of a state, in the cell numbers of its Level.
 struct State {
   std::uint16_t player = kNoCell;
   std::vector<std::uint16_t> boxes;  ///< ascending
   bool operator==(const State&) const = default;
 };
 
-/// The part of a state that never changes, as far as its player can ever reach.
+/// The static part of a state, as far as its player can ever reach.
 ///
 /// The *region* is every open cell connected with the player, boxes ignored. Its cells are numbered 0.. in row-major
-/// order; everything outside it counts as wall. A box outside the region can never be moved: on a goal it is done for
-/// good and plays no part, off a goal it makes the state unsolvable (see `read`). A cell is *live* if a lone box on it
-/// could still be pushed onto some goal of the region, wherever the player stands; a box on any other cell is lost.
-/// Immutable after construction, so any number of threads may read it.
+/// order; everything outside it counts as wall. A box outside the region can never be moved: on a goal it is
+/// irrelevant, off a goal it makes the state unsolvable (see `read`). A cell is *live* if a lone box on it can be
+/// pushed onto some goal of the region by a player free to stand anywhere; a box on any other cell is lost. Immutable
+/// after construction, so any number of threads may read it.
 class Level {
  public:
   /// The level of one raw state. Throws ValueError, naming the batch index, unless the state is well formed.
@@ -51,18 +51,18 @@ class Level {
   int row_of(int cell) const noexcept { return grid_at(cell) / shape_.cols - top_; }
   int col_of(int cell) const noexcept { return grid_at(cell) % shape_.cols - left_; }
 
-  /// Equal for equal regions with equal goals, however much wall lies around them: rows and columns of box(), then
-  /// one byte per place of it (kFloor, kWall or kGoal). Cell numbers mean the same in levels with equal keys.
+  /// Equal for regions with equal shape and goals, regardless of surrounding walls: rows and columns of box(), then one
+  /// byte per cell of it (kFloor, kWall or kGoal). Levels with equal keys have equal cell numbers.
   const std::vector<std::uint8_t>& key() const noexcept { return key_; }
 
-  /// Whether a well-formed raw state has this level's walls and goals and its player inside the region.
+  /// True if a well-formed raw state has this level's walls and goals, and its player inside the region.
   bool matches(const std::uint8_t* state) const noexcept;
 
-  /// The moving part of a raw state that `matches`. False if a box stands off a goal outside the region: such a state
-  /// is unsolvable whatever happens inside (`out` is filled all the same).
+  /// Reads the movable part of a raw state that `matches`. False if a box is off a goal outside the region, which makes
+  /// the state unsolvable (`out` is filled anyway).
   bool read(const std::uint8_t* state, State& out) const;
 
-  /// Redraws the region's cells of `grid`, a raw state of this level; cells outside the region stay as they are.
+  /// Writes a state to the region's cells of `grid`, a raw state of this level; other cells are unchanged.
   void write(const State& state, std::uint8_t* grid) const;
 
  private:
@@ -86,7 +86,7 @@ class Level {
   std::vector<std::uint8_t> key_;
 };
 
-/// What a cell is once player and boxes are taken away: kFloor, kWall or kGoal.
+/// A cell's code without player and box: kFloor, kWall or kGoal.
 std::uint8_t without_movers(std::uint8_t cell) noexcept;
 
 /// A platform-independent 64-bit hash of bytes, for sets of states (not cryptographic).

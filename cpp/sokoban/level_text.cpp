@@ -43,14 +43,14 @@ bool is_row(std::string_view line) noexcept {
 
 constexpr PackGrammar kGrammar{kind, kMaxSide, "a row of numbers among Sokoban levels", kRunSymbols};
 
-/// Floor after the last other symbol is no part of a row.
+/// Width of a row without trailing floor.
 std::size_t row_width(std::string_view row) noexcept { return row.find_last_not_of(kFloors) + 1; }
 
 struct Place {
   int row = 0, col = 0;
 };
 
-/// One level while it is read: the codes of its cells, kVoid beyond the rows' ends, in rows of 64.
+/// A level being parsed: cell codes, kVoid beyond the rows' ends, in rows of 64.
 class Draft {
  public:
   explicit Draft(const std::vector<Line>& rows) : rows_(rows), height_(static_cast<int>(rows.size())) {
@@ -118,7 +118,7 @@ class Draft {
     throw error_at(line, col, "unknown character " + describe_char(line.text, col));
   }
 
-  /// One player, boxes and goals in equal numbers, at least one. Returns where the player is.
+  /// Checks for one player, and equally many boxes and goals, at least one. Returns the player's position.
   Place check_counts() const {
     int players = 0, boxes = 0, goals = 0;
     Place player;
@@ -140,7 +140,7 @@ class Draft {
     return player;
   }
 
-  /// Calls visit for every cell connected with the start by steps that `passable` allows, each once.
+  /// Calls visit once for every cell connected to the start through `passable` cells.
   template <class Passable>
   void flood(Place start, Grid& seen, Passable passable) const {
     if (seen[index(start)] != 0 || !passable(start)) return;
@@ -158,7 +158,7 @@ class Draft {
     }
   }
 
-  /// Everything that is reached from the edge without crossing a wall.
+  /// Marks everything reachable from the edge without crossing a wall.
   void mark_outside() {
     outside_.fill(0);
     const auto passable = [this](Place at) { return cell(at) != kWall; };
@@ -168,7 +168,7 @@ class Draft {
     });
   }
 
-  /// The first cell of the player's region that has the outside for a neighbour.
+  /// The first cell of the player's region with a neighbour outside.
   Place find_leak(Place player) const {
     Grid region{};
     flood(player, region, [this](Place at) { return cell(at) != kWall && cell(at) != kVoid; });
@@ -187,13 +187,13 @@ class Draft {
 
   const std::vector<Line>& rows_;
   int height_ = 0, width_ = 0;
-  Grid cells_;    // rows are filled as they are read
+  Grid cells_;    // filled row by row
   Grid outside_;  // filled by mark_outside
 };
 
 std::string state_name(std::size_t index) { return "states[" + std::to_string(index) + "]: "; }
 
-/// The invariant of parse_levels, for states that come from elsewhere.
+/// Checks the invariants of parse_levels for a caller's state.
 void check_state(const std::uint8_t* state, Shape shape, std::size_t index) {
   const int gap = first_gap(state, shape, kWall);
   if (gap >= 0) {

@@ -1,4 +1,4 @@
-// The rules of one Sokoban move, without branches.
+// Branch-free rules of a Sokoban move.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 #include "core/types.hpp"
 #include "sokoban/simulate.hpp"
 
-/// The rules of one move, without branches: everything follows from the codes of the two cells ahead of the player.
-/// Shared by the pure functions of simulate.hpp and by the running episodes of episodes.hpp.
+/// Branch-free rules of a move: a function of the codes of the two cells ahead of the player. Shared by the pure
+/// functions of simulate.hpp and by the running episodes of episodes.hpp.
 namespace recommit::sokoban {
 
-/// Bit 8 * front + behind is set iff a player facing `front`, with `behind` one further, may move: front is free, or
-/// it is a box and behind is free.
+/// Bit 8 * front + behind is set iff a player facing `front`, with `behind` next, may move: front is free, or a box
+/// with behind free.
 constexpr std::uint64_t may_move_bits() noexcept {
   std::uint64_t bits = 0;
   for (unsigned front = 0; front < kCells; ++front) {
@@ -40,7 +40,7 @@ constexpr std::array<std::uint8_t, 64> may_move_bytes() noexcept {
 }
 inline constexpr std::array<std::uint8_t, 64> kMayMoveBytes = may_move_bytes();
 
-/// What a move does to the two cells ahead, and to the number of boxes that stand off a goal.
+/// Effect of a move on the two cells ahead, and on the number of boxes off goals.
 struct Effect {
   std::int32_t moves, pushes;  ///< -1 (all bits) for yes, 0 for no
   std::int32_t left;           ///< change of the number of boxes off goals
@@ -67,8 +67,8 @@ constexpr std::array<Effect, 64> effects() noexcept {
 }
 inline constexpr std::array<Effect, 64> kEffects = effects();
 
-/// Writes `effect` in direction `stride` and moves `player`. A blocked move writes the player's cell as it was, so
-/// that no cell outside the level is ever touched.
+/// Applies `effect` in direction `stride` and moves `player`. A blocked move rewrites the player's own cell, so that no
+/// cell outside the level is touched.
 inline void apply(const Effect& effect, std::uint8_t* state, std::int32_t& player, std::int32_t stride) noexcept {
   const std::int32_t here = state[player];
   const std::int32_t without = (here - kPlayer) * kGoal;
@@ -86,9 +86,9 @@ struct Ahead {
   std::uint8_t open() const noexcept { return kMayMoveBytes[8U * front + behind]; }
 };
 
-/// Looks ahead in levels whose outermost cells are all walls: what stands in front lies within the level, and what is
-/// behind it matters only where it does as well. Beyond the first or the last row the nearest cell is read instead:
-/// the wall in front has decided.
+/// Look-ahead in levels whose outermost cells are all walls: the front cell is always inside, and the one behind it
+/// only matters if it is inside too. Beyond the first or last row the nearest cell is read instead, since the wall in
+/// front already blocks.
 class WalledGrid {
  public:
   explicit WalledGrid(Shape shape) noexcept
@@ -101,7 +101,7 @@ class WalledGrid {
     return {state[front], state[std::clamp<std::ptrdiff_t>(behind, 0, last_)]};
   }
 
-  /// May the player move, for all actions at once: what is two cells beside him lies within the level in any case.
+  /// Whether the player may move, for all actions: cells two columns away are always within the array.
   std::array<std::uint8_t, kActions> open(const std::uint8_t* state, std::int32_t player) const noexcept {
     const std::uint8_t* here = state + player;
     const std::ptrdiff_t row = stride_[1];
@@ -115,8 +115,8 @@ class WalledGrid {
   std::ptrdiff_t last_;
 };
 
-/// Looks ahead in any level: what lies outside the grid is wall. The codes lie within the tables, whoever writes into
-/// the state since it was checked.
+/// Look-ahead in any level, with walls outside the grid. Codes are masked to the tables' range, even under concurrent
+/// writes to a checked state.
 class OpenGrid {
  public:
   explicit OpenGrid(Shape shape) noexcept

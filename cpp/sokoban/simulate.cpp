@@ -25,12 +25,12 @@ std::uint64_t load8(const std::uint8_t* from) noexcept {
   return word;
 }
 
-/// Counts players and impossible codes, several cells at a time; without branches, because where the player stands
-/// is what a branch predictor cannot know.
+/// Counts players and invalid codes, several cells at a time and branch-free, since the player's position is
+/// unpredictable.
 class Census {
  public:
 #if defined(__SSE2__)
-  /// 16 cells from number `first` on, the lowest `skip` of which were seen before.
+  /// Processes 16 cells from index `first` on, skipping the lowest `skip`, already counted.
   void take16(const std::uint8_t* cells, int first, int skip) noexcept {
     const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells));
     largest_ = _mm_max_epu8(largest_, codes);
@@ -71,11 +71,11 @@ class Census {
   __m128i largest_ = _mm_setzero_si128();
 #endif
   std::uint64_t bad_ = 0;
-  int players_ = 0;  // where there are several, only that there is not exactly one
+  int players_ = 0;  // with several, only known not to be one
   int player_ = 0;
 };
 
-/// Boxes that stand off a goal, several cells at a time.
+/// Counts boxes off goals, several cells at a time.
 std::int32_t boxes_left(const std::uint8_t* state, std::size_t cells) noexcept {
   static_assert(kMaxSide * kMaxSide <= 0xFFFF);
   std::uint16_t left = 0;
@@ -112,7 +112,7 @@ int find_player(const std::uint8_t* state, Shape shape, std::size_t index) {
   int i = 0;
 #if defined(__SSE2__)
   for (; i + 16 <= cells; i += 16) census.take16(state + i, i, 0);
-  if (i < cells && cells >= 16) {  // the last 16 cells again, without those already seen
+  if (i < cells && cells >= 16) {  // the last 16 cells, skipping those already counted
     census.take16(state + cells - 16, cells - 16, i - (cells - 16));
     i = cells;
   }

@@ -26,10 +26,10 @@ void check_shape(Shape shape);
 /// Cell of the player; throws ValueError, naming the batch index, unless every code is 0..6 and there is one player.
 int find_player(const std::uint8_t* state, Shape shape, std::size_t index);
 
-/// True iff no box stands off a goal.
+/// True iff no box is off a goal.
 bool is_goal(const std::uint8_t* state, Shape shape) noexcept;
 
-/// Moves the player in place, pushing a box if there is one and room behind it. Returns whether anything changed.
+/// Moves the player in place, pushing a box if there is one with room behind it. Returns true if the state changed.
 bool move(std::uint8_t* state, Shape shape, int& player, int action) noexcept;
 
 /// out[i] = states[i] after actions[i].
@@ -43,7 +43,7 @@ void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* action
 
 void is_solved(const std::uint8_t* states, Shape shape, std::uint8_t* out, std::size_t begin, std::size_t end);
 
-/// masks[i][a]: would action a change states[i]?
+/// masks[i][a]: 1 if action a would change states[i].
 void action_masks(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin, std::size_t end);
 
 }  // namespace recommit::sokoban

@@ -1,4 +1,4 @@
-// Questions about states, answered by a level's table or, beyond it, by the search.
+// Solving of states by their level's table or, if too large, by search.
 #include "sokoban/solver.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace recommit::sokoban {
 namespace {
 
-/// Reads one state after the other and remembers the last levels met, so that neighbours of one level, and batches in
-/// which some hundred levels take turns, do not go to the shared cache for every state.
+/// Reads consecutive states and caches the last levels, so that neighbours of one level, and batches that alternate
+/// between some hundred levels, do not access the shared cache for every state.
 class Reader {
  public:
   Reader(TableCache& cache, const Limits& limits, Shape shape, const Part& part, Watch* watch)
@@ -43,7 +43,7 @@ class Reader {
     std::swap(recent_[0], part_.last->level);
   }
 
-  /// Finds the level of states[index]; false where that is left for later. Throws ValueError if the state is malformed.
+  /// Finds the level of states[index]; false if deferred. Throws ValueError if the state is malformed.
   bool read(const std::uint8_t* states, std::size_t index) {
     budget_.reset();
     player_ = read_planes(states + index * cells_, shape_, index, planes_);
@@ -64,7 +64,7 @@ class Reader {
     return true;
   }
 
-  /// Was a level let go of to make room for the one read last? It stays valid until `release`.
+  /// True if a level was evicted for the last one; it stays valid until `release`.
   bool retired() const noexcept { return retired_ != nullptr; }
   void release() noexcept { retired_.reset(); }
 
@@ -74,7 +74,7 @@ class Reader {
   void state(State& out) const { current_->read(planes_, player_, out); }
   bool lost() const noexcept { return current_->lost(planes_); }
 
-  /// A state of that level by search, within what answering the state read last has left.
+  /// Solves a state of the last level by search, within the current state's remaining limits.
   Solution search(const State& state, bool first) {
     Solution found = beyond_table(current_->level(), state, budget().left(), first, watch_);
     budget_->spend(found.answer.nodes);
@@ -82,20 +82,20 @@ class Reader {
   }
 
  private:
-  /// Whether the state read belongs to a level; its place in the table is then known too.
+  /// True if the current state belongs to a level; also computes its table entry.
   bool here(const LevelTable& level) noexcept {
     return level.has_table() ? level.locate(planes_, player_, entry_) : level.fits(planes_, player_);
   }
 
-  /// Of the state read, from when on a table is made or a search begins: a table at hand takes less than a look at the
-  /// clock.
+  /// Budget of the current state, started only when a table is built or a search begins: a cached table is faster than
+  /// a clock check.
   Budget& budget() { return budget_ ? *budget_ : budget_.emplace(limits_); }
 
-  /// The level of the state read; none where it may be left for later and its table is not at hand.
+  /// The level of the current state; none if deferrable and its table is not cached.
   CachedLevel find(std::uint64_t hash) {
-    // Half of the time is for the table: where that is in vain, a search has the other half.
+    // Half of the time is for the table, so that a search has the other half if that fails.
     if (part_.later == nullptr) return cache_.find(shape_, planes_, player_, budget().left(0.5), watch_);
-    if (!part_.later->empty() && part_.later->back().level == hash) return {};  // so were its neighbours
+    if (!part_.later->empty() && part_.later->back().level == hash) return {};  // deferred like its predecessor
     return cache_.at_hand(shape_, planes_, player_, limits_);
   }
 
@@ -124,7 +124,7 @@ Answer exact_answer(Distance distance) {
   return {distance, distance, distance == kUnsolvable ? Status::Unsolvable : Status::Exact, 0};
 }
 
-/// The state read last, where its level has no table.
+/// Solves the current state by search, if its level has no table.
 Solution search_on(Reader& reader, bool first) {
   if (reader.lost()) return {exact_answer(kUnsolvable), {}};
   State state;
@@ -132,8 +132,8 @@ Solution search_on(Reader& reader, bool first) {
   return reader.search(state, first);
 }
 
-/// Optimal actions of a state of the level read last, which has no table. An action counts once its end's distance is
-/// proven, and none does where a shorter way is not ruled out.
+/// Optimal actions of a state of the last level, without table. An action counts once its successor's distance is
+/// proven; none counts if a shorter plan is not ruled out.
 unsigned searched(Reader& reader, const State& state) {
   if (reader.lost()) return 0;
   const LevelTable& level = reader.level();
@@ -165,7 +165,7 @@ int pick(unsigned mask, Ties ties, Rng& rng) {
 }  // namespace
 
 void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, const Part& part, Watch* watch) const {
-  // Entries of a block are located first and fetched together: a table seldom lies in the nearest cache.
+  // Entries of a block are located first and prefetched together: tables rarely fit in the L1 cache.
   constexpr std::size_t kBlock = 32;
   Reader reader(cache_, limits_, shape, part, watch);
   std::array<const LevelTable*, kBlock> levels;

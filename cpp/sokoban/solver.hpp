@@ -13,17 +13,17 @@
 
 namespace recommit::sokoban {
 
-/// Which optimal plan: the lexicographically smallest in the order up, down, left, right, or at every step one of the
-/// optimal actions, uniformly. Beyond tables, First is the smallest wherever the search can prove that within its
-/// limits, and Random is whichever optimal plan the search met.
+/// Choice among optimal plans: the lexicographically smallest in the order up, down, left, right, or uniform among the
+/// optimal actions at every step. Without a table, First is the smallest if the search can prove that within its
+/// limits, and Random is an arbitrary optimal plan of the search.
 enum class Ties : std::uint8_t { First, Random };
 
-/// What is known about a state. `lower_bound` is proven in every case (and is the distance where that is known).
+/// The solver's answer for a state. `lower_bound` is always proven (and equals the distance if known).
 struct Answer {
   Distance distance = kUnknown;
   Distance lower_bound = 0;
   Status status = Status::Exact;
-  std::uint64_t nodes = 0;  ///< expanded by the search; 0 where a table answered
+  std::uint64_t nodes = 0;  ///< expanded by the search; 0 if a table was used
 };
 
 struct Solution {
@@ -31,22 +31,22 @@ struct Solution {
   std::vector<std::uint8_t> actions;  ///< empty unless the distance is known and positive
 };
 
-/// Exact answers for batches of raw states, whose levels may all differ. A level whose table fits the limits is
-/// answered from its table, built on first use and shared through the cache; any other state by a bounded search.
-/// Every call works on one part of its batch and writes only there; an answer depends on the state and the limits (and,
-/// for plans, on seed and start + index) alone, so batches may be split over threads at will.
+/// Exact solver for batches of raw states, whose levels may all differ. If a level's table fits the limits, it is built
+/// on first use and shared through the cache; other states are solved by a bounded search. Every call works on one part
+/// of its batch and writes only there; an answer depends on the state and the limits (and, for plans, on seed and start
+/// + index) alone, so batches may be split over threads arbitrarily.
 class Solver {
  public:
   explicit Solver(TableCache& cache = TableCache::shared(), Limits limits = {}) : cache_(cache), limits_(limits) {}
 
   void distance(const std::uint8_t* states, Shape shape, Distance* out, const Part& part, Watch* watch = nullptr) const;
 
-  /// masks[i * 4 + a] = 1 iff a is an optimal action of states[i]; all 0 at goals, where unsolvable and where unknown.
+  /// masks[i * 4 + a] = 1 iff a is an optimal action of states[i]; all 0 if solved, unsolvable or unknown.
   void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, const Part& part,
                        Watch* watch = nullptr) const;
 
-  /// masks[(i * cells + c) * 4 + a] = 1 iff a is optimal in states[i] with its player on grid position c instead, if c
-  /// is in the player's region and holds no box; all 0 elsewhere, and where optimal_actions would be all 0.
+  /// masks[(i * cells + c) * 4 + a] = 1 iff a is optimal in states[i] with its player at grid position c, if c is in
+  /// the player's region and holds no box; all 0 elsewhere, and where optimal_actions would be all 0.
   void optimal_actions_everywhere(const std::uint8_t* states, Shape shape, std::uint8_t* masks, const Part& part,
                                   Watch* watch = nullptr) const;
 

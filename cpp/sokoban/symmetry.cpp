@@ -1,4 +1,4 @@
-// Turned and mirrored grids, and a level's key under all of them.
+// Symmetry transforms of grids, and canonical keys of states.
 #include "sokoban/symmetry.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Direction turned(Direction d, int symmetry) noexcept {
   return d;
 }
 
-/// The region's rectangle of a state: rows, columns, codes; places outside the region are wall.
+/// The region's rectangle of a state: rows, columns, codes; cells outside the region become wall.
 std::vector<std::uint8_t> crop(const Level& level, const std::uint8_t* state) {
   std::vector<std::uint8_t> out = level.key();
   for (int cell = 0; cell < level.cells(); ++cell) {
@@ -53,7 +53,7 @@ int transform_action(int action, int symmetry) noexcept {
 }
 
 int inverse_symmetry(int symmetry) noexcept {
-  // Without the swap every symmetry undoes itself; with it, the two mirrors change places.
+  // Without the swap every symmetry is its own inverse; with it, the two mirrors are exchanged.
   return (symmetry & 1) == 0 ? symmetry : (symmetry & 1) | (symmetry & 2) << 1 | (symmetry & 4) >> 1;
 }
 

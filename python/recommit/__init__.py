@@ -1,4 +1,4 @@
-"""When to re-commit: exact, fast puzzles, and policies that decide how many actions to commit to before a look."""
+"""When to re-commit: exact, fast puzzles, and policies that choose how many actions to commit to per observation."""
 
 from __future__ import annotations
 

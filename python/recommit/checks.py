@@ -1,5 +1,5 @@
-"""Checks of arguments; the messages name the argument and both values. States that come as a list, or as a single one,
-become the batch that the core reads."""
+"""Argument checks, with messages that name the argument, the expected and the actual value; and conversion of lists and
+single states to batches."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    #: A batch of states or a single one, as an array or as lists.
+    #: A batch of states or a single state, as an array or nested lists.
     Grids: TypeAlias = NDArray[np.uint8] | Sequence[Any]
-    #: A number per state, or one for all; as an array or as a list.
+    #: One number per state, or one for all, as an array or a list.
     Numbers: TypeAlias = NDArray[Any] | Sequence[Any] | int
 
-#: What an array may hold, by the letters of numpy's kinds.
+#: Descriptions of numpy dtype kinds.
 KINDS = {"iu": "integers", "f": "floats", "iuf": "integers or floats", "b": "booleans"}
-#: More bytes of states than this in one call are a mistake; ask in slices instead (``start=``).
+#: Limit on the bytes of states per call; larger requests must be split (``start=``).
 MAX_BYTES = 4 << 30
 MAX_SEED = 2**63 - 1
 
 
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
-    """``value`` as an int of at least ``low``, and at most ``high``."""
+    """``value`` as an int in ``low``..``high``."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -46,14 +46,14 @@ def number(name: str, value: float, low: float = -np.inf) -> float:
 
 
 def choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """One of the words."""
+    """Check that ``value`` is one of ``choices``."""
     if value not in choices:
         *first, last = choices
         raise ValueError(f"{name}: expected {', '.join(first)}{' or ' * bool(first)}{last}, got {value}")
 
 
 def pair(name: str, value: object) -> tuple[object, object]:
-    """Two numbers, or one that stands for both."""
+    """A pair of numbers; a single one is repeated."""
     if not isinstance(value, tuple):
         return value, value
     if len(value) != 2:
@@ -62,7 +62,7 @@ def pair(name: str, value: object) -> tuple[object, object]:
 
 
 def array(name: str, value: Any, kinds: str) -> NDArray[Any]:
-    """``value`` as an array, without a copy where it is one."""
+    """``value`` as an array of these kinds, without copying arrays."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: expected an array without a mask, got {type(value).__name__}")
     result = np.asarray(value)
@@ -72,7 +72,7 @@ def array(name: str, value: Any, kinds: str) -> NDArray[Any]:
 
 
 def shape(name: str, values: NDArray[Any], *expected: Sequence[int | str]) -> None:
-    """One of the ``expected`` shapes; a letter stands for any length, "..." at the end for any further axes."""
+    """Check for one of the ``expected`` shapes; a letter stands for any length, "..." at the end for further axes."""
     if not any(_fits(values.shape, each) for each in expected):
         raise ValueError(f"{name}: expected shape {' or '.join(map(_shown, expected))}, got {_shown(values.shape)}")
 
@@ -89,19 +89,19 @@ def _shown(lengths: Sequence[int | str]) -> str:
 
 
 def between(name: str, values: NDArray[Any], low: float, high: float, unit: str = "numbers") -> None:
-    """Every number lies in low..high; NaN lies nowhere."""
-    if values.size and not (values.min() >= low and values.max() <= high):  # both are NaN if anything is
+    """Check that all values lie in ``low``..``high``; NaN does not."""
+    if values.size and not (values.min() >= low and values.max() <= high):  # both are NaN if any value is
         _refuse(name, values, f"{unit} in {low:g}..{high:g}", lambda part: (part >= low) & (part <= high))
 
 
 def finite(name: str, values: NDArray[Any]) -> None:
-    """Neither NaN nor infinite."""
+    """Check that all values are finite."""
     if values.size and not (np.isfinite(values.min()) and np.isfinite(values.max())):
         _refuse(name, values, "finite numbers", np.isfinite)
 
 
 def sums(name: str, values: NDArray[Any], slack: float) -> None:
-    """The last axis adds up to 1."""
+    """Check that the last axis sums to 1."""
     total = values.sum(axis=-1, dtype=np.float64)
     if total.size and not np.abs(total - 1.0).max() <= slack:
         _refuse(name, total, "sums of 1 over the last axis", lambda part: np.abs(part - 1.0) <= slack)
@@ -113,7 +113,7 @@ def _refuse(name: str, values: NDArray[Any], expected: str, fine: Callable[[NDAr
 
 
 def batch(count: object, seed: object, start: object, cells: int) -> tuple[int, int, int]:
-    """The three numbers that name a run of instances of ``cells`` bytes each."""
+    """Check count, seed and start of generated instances of ``cells`` bytes each."""
     return (
         integer("count", count, 0, MAX_BYTES // cells),
         integer("seed", seed, 0, MAX_SEED),
@@ -122,7 +122,7 @@ def batch(count: object, seed: object, start: object, cells: int) -> tuple[int, 
 
 
 def window(length: object, shortest: int, longest: int) -> tuple[int, int]:
-    """A wanted optimal length, or (shortest, longest), as a window inside what is possible at all."""
+    """An optimal length, or (shortest, longest), as a window within ``shortest``..``longest``."""
     low, high = pair("length", length)
     low, high = integer("length", low, shortest, longest), integer("length", high, shortest, longest)
     if low > high:
@@ -131,7 +131,7 @@ def window(length: object, shortest: int, longest: int) -> tuple[int, int]:
 
 
 def grids(states: Grids, name: str = "states") -> tuple[NDArray[np.uint8], bool]:
-    """A batch, and whether it came as a single state. Arrays stay what they are: the core says what is wrong."""
+    """The states as a batch, and True if they were a single state. The core checks shape and content of arrays."""
     array: Any = _cells(states, name) if isinstance(states, list | tuple) else states
     if not isinstance(array, np.ndarray):
         has = "; env.reset()[0] is a state where observation='grid'" if hasattr(array, "reset") else ""
@@ -155,7 +155,7 @@ def _cells(states: Sequence[Any], name: str) -> NDArray[Any]:
 
 
 def column(numbers: Numbers, batch: NDArray[Any]) -> Any:
-    """A number for each state of a batch, where one stands for all; arrays stay what they are."""
+    """One number per state of a batch, repeating a single one; arrays are passed through."""
     if isinstance(numbers, list | tuple):
         return np.asarray(numbers)
     if isinstance(numbers, int | np.integer) and not isinstance(numbers, bool):
@@ -164,6 +164,6 @@ def column(numbers: Numbers, batch: NDArray[Any]) -> Any:
 
 
 def rows(actions: Numbers, one: bool) -> Any:
-    """Actions of each state as a row: those of a single state are one."""
+    """Actions as one row per state; those of a single state become one row."""
     array: Any = np.asarray(actions) if isinstance(actions, list | tuple) else actions
     return array[None] if one and getattr(array, "ndim", 0) == 1 else array

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for, because what they need is heavy or an extra."""
+"""Lazy imports of a package's names whose dependencies are heavy or optional."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def attach(
     """``__getattr__`` and ``__dir__`` of a package.
 
     Args:
-        package: Its name.
-        homes: Modules, and the names in each, separated by blanks; ``open_folder:open`` is called ``open`` here.
-        also: What else ``dir`` lists.
-        packages: Packages in it that are imported in the same way.
+        package: Name of the package.
+        homes: Modules, and the names in each, separated by blanks; ``open_folder:open`` renames to ``open``.
+        also: Further names for ``dir``.
+        packages: Subpackages that are also imported lazily.
     """
     words = [(module, *word.partition(":")[::2]) for module, names in homes.items() for word in names.split()]
     found = {here or there: (module, there) for module, there, here in words}

@@ -1,4 +1,4 @@
-"""Prices, and the return of an episode: 1 for the goal, less what its actions and observations cost."""
+"""Prices, and the return of an episode: 1 if solved, minus the prices of its actions and observations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-#: Prices of an observation, in actions, over which a gain share is averaged: evenly in their logarithms.
+#: Log-spaced prices of an observation, in actions, over which a gain share is averaged.
 RATIOS = tuple(2.0 ** (power / 2) for power in range(-6, 7))
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What an action and an observation cost, in solved episodes."""
+    """Prices of an action and of an observation, in units of a solved episode."""
 
     action: float = 0.0
     observation: float = 0.0
@@ -34,30 +34,30 @@ class Prices:
 
     @property
     def words(self) -> list[str]:
-        """Those that are not 0."""
+        """The nonzero prices in words."""
         return [f"{price:g} per {what}" for what, price in vars(self).items() if price]
 
     def cost(self, executed: NDArray[np.integer] | NDArray[np.floating]) -> Floats:
-        """Costs of commitments by their executed actions: each has one observation."""
+        """Costs of commitments with these numbers of executed actions and one observation each."""
         return executed.astype(np.float64) * self.action + self.observation
 
     def returns(self, solved: Any, actions: Any, observations: Any) -> Any:
-        """Returns of episodes, or their means from means."""
+        """Returns of episodes; linear, so means give the mean return."""
         return solved - self.action * actions - self.observation * observations
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Conditions of a score: the most observations, and prices."""
+    """Conditions of a score: budget of observations, and prices."""
 
     budget: int
     prices: Prices
 
     def label(self) -> str:
-        """For a table."""
+        """Label for a table."""
         return ", ".join([f"K = {self.budget}", *self.prices.words])
 
 
 def arrays(prices: Sequence[Prices]) -> tuple[Floats, Floats]:
-    """Prices of an action and of an observation, one of each per element."""
+    """Arrays of the action prices, and of the observation prices."""
     return np.array([each.action for each in prices]), np.array([each.observation for each in prices])

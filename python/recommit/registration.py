@@ -1,7 +1,7 @@
-"""Makes ``gymnasium.make("recommit/...")`` work after ``import recommit``, without importing Gymnasium for it.
+"""Register ``gymnasium.make("recommit/...")`` on ``import recommit``, without importing Gymnasium.
 
-Gymnasium 1.x has no entry points for plugins: an environment exists once ``register`` was called. If Gymnasium
-is there already we call it now, else at the moment when it is imported.
+Gymnasium 1.x has no plugin entry points: environments exist once ``register`` was called. If Gymnasium is already
+imported, register now, otherwise when it is imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-#: id -> (class of one environment, class of many).
+#: id -> (environment class, vector environment class).
 ENVIRONMENTS = {
     f"recommit/{kind.__name__}-v0": (f"recommit.envs:{kind.__name__}Env", f"recommit.envs:{kind.__name__}VectorEnv")
     for kind in PUZZLES
@@ -26,7 +26,7 @@ ENVIRONMENTS = {
 
 
 def register() -> None:
-    """Tell Gymnasium, which must be installed, about our environments. Calling it again does nothing."""
+    """Register our environments with Gymnasium, which must be installed. Idempotent."""
     from gymnasium.envs import registration
 
     for name, (single, vector) in ENVIRONMENTS.items():
@@ -35,7 +35,7 @@ def register() -> None:
 
 
 class _OnImport(importlib.abc.MetaPathFinder):
-    """Waits for ``import gymnasium``, lets the other finders load it, and registers right afterwards."""
+    """Import hook: after ``import gymnasium`` by the other finders, register our environments."""
 
     def find_spec(
         self,
@@ -43,14 +43,14 @@ class _OnImport(importlib.abc.MetaPathFinder):
         path: Sequence[str] | None = None,  # noqa: ARG002
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
-        """The spec that the other finders give; its loader calls ``register`` when it is done."""
+        """The spec from the other finders, with a loader that calls ``register`` afterwards."""
         if name != "gymnasium":
             return None
         sys.meta_path.remove(self)
         try:
             spec = importlib.util.find_spec(name)
         finally:
-            sys.meta_path.insert(0, self)  # the caller may only ask whether it is installed
+            sys.meta_path.insert(0, self)  # the caller may only be checking for the package
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module
@@ -65,7 +65,7 @@ class _OnImport(importlib.abc.MetaPathFinder):
 
 
 def register_when_imported() -> None:
-    """Register now if Gymnasium is loaded, else as soon as it is."""
+    """Register now if Gymnasium is imported, else when it is."""
     if "gymnasium.envs.registration" in sys.modules:
         register()
     elif not any(type(finder).__name__ == _OnImport.__name__ for finder in sys.meta_path):

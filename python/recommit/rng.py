@@ -1,6 +1,6 @@
-"""Counter-based randomness in numpy: the same numbers as the core's ``Rng``, for whole arrays of streams at once.
+"""Counter-based random numbers in numpy: same values as the core's ``Rng``, vectorised over streams.
 
-A stream is named by (seed, purpose, index). Two purposes never share a stream: the core uses the numbers below 16, and
+A stream is identified by (seed, purpose, index). Purposes never share a stream: the core uses numbers below 16,
 ``Purpose`` has all others.
 """
 
@@ -28,7 +28,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 @unique
 class Purpose(IntEnum):
-    """What a stream is drawn for. Changing a number changes results."""
+    """Purpose of a stream. Changing a number changes results."""
 
     # Data sets: which of several optimal paths, the order of rows, which of several data sets a row is from, random
     # walks from the goal.
@@ -65,7 +65,7 @@ class Purpose(IntEnum):
 
 
 def mix(z: Words) -> Words:
-    """SplitMix64's finaliser, on an array (whose arithmetic wraps silently)."""
+    """SplitMix64's finaliser, on an array (unsigned arithmetic wraps)."""
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
     return z ^ (z >> np.uint64(31))
@@ -103,14 +103,14 @@ def below(words: Words, bound: ArrayLike) -> NDArray[np.int64]:
 
 
 def derived_seed(seed: int, purpose: int, index: int) -> int:
-    """A seed of its own for (seed, purpose, index), in 0..2**63-1."""
+    """A derived seed for (seed, purpose, index), in 0..2**63-1."""
     return int(draw(streams(seed, purpose, index), 0)[0] >> np.uint64(1))
 
 
 @contextmanager
 def kept_streams() -> Iterator[Any]:
-    """The global streams of Python, numpy and torch, which other code draws from, are afterwards as before. Gives torch
-    if it is imported."""
+    """Restore the global random states of Python, numpy and torch on exit. Yields torch if it is imported, else
+    None."""
     torch: Any = sys.modules.get("torch")
     before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
     on_gpus = torch.cuda.get_rng_state_all() if torch and torch.cuda.is_initialized() else None

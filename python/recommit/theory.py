@@ -1,10 +1,10 @@
-"""The paper's theory, made computable: its formulas, and the statements that hold.
+"""The paper's theory as code: its formulas, and corrected theorems.
 
 In the paper's model a commitment of depth h fails with probability u = c h^alpha, and an episode of T actions at a
-fixed depth succeeds with probability p0 (1 - u)^(T/h). The best depth maximises the log success per action,
-g(h) = log(1 - c h^alpha) / h. Where c and alpha vary, they are arrays with one entry per action: those of the step at
-which a decision falls hold for its whole commitment. The corrected theorems are ``regime_value`` (T1), ``bellman_gap``
-(T2) and ``budget_value`` (T3); docs/theory.md has what refutes the paper's.
+fixed depth succeeds with probability p0 (1 - u)^(T/h). The best depth maximises the log success per action, g(h) =
+log(1 - c h^alpha) / h. Varying c and alpha are arrays with one entry per action; a commitment uses those of the step at
+which it is decided. The corrected theorems are ``regime_value`` (T1), ``bellman_gap`` (T2) and ``budget_value`` (T3);
+docs/theory.md has what refutes the paper's.
 """
 
 from __future__ import annotations

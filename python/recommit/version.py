@@ -1,4 +1,4 @@
-"""Which version this is, and other packages are, for files that say what made them."""
+"""The package's version, and those of others, for provenance records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ VERSION = "0.1.0"
 
 
 def version_of(package: str) -> str | None:
-    """That of an installed package; None where there is none."""
+    """The version of an installed package; None if missing."""
     from importlib import metadata
 
     try:

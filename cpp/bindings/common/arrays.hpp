@@ -1,4 +1,4 @@
-// Arrays from Python: checked by name, then plain pointers.
+// Checking of arrays from Python and conversion to plain pointers.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -21,33 +21,33 @@
 #include "core/memory/narrow.hpp"
 #include "core/types.hpp"
 
-/// The only code that knows numpy. Arguments arrive as Array<T> (anything at all), are checked here, by name, with both
-/// values in the message, and become plain pointers; nothing is ever converted or wrapped silently. The Python objects
-/// stay referenced by the caller's frame for as long as a call runs, so pointers outlive a released GIL.
+/// The only numpy code. Arguments arrive as Array<T> (any object), are checked here, with name, expected and actual
+/// value in the message, and become plain pointers; nothing is converted or wrapped silently. The caller's frame
+/// references the Python objects for the whole call, so pointers stay valid while the GIL is released.
 ///
-/// Another thread may write into an argument while a call without the GIL reads it. What the answer then is, nobody
-/// promises: that of some mixture, or a ValueError. But nothing is read or written out of bounds and every call ends.
-/// Actions, depths and shapes are copied here, being small, and never read again. Of a state the core either takes a
-/// copy before it looks (executions, searches, banks of levels, planes of bits) or uses no index that it has not
-/// bounded since (single steps, masks and pictures, which would be a third slower with a copy).
+/// Another thread may write into an argument while a call without the GIL reads it. The result is then unspecified
+/// (that of some mixture, or a ValueError), but nothing is read or written out of bounds and every call ends. Actions,
+/// depths and shapes are small and copied here, and never read again. For states, the core either works on a copy
+/// (executions, searches, level banks, bit planes) or bounds every index after reading it (single steps, masks and
+/// pictures, which would be a third slower with a copy).
 namespace recommit::bindings {
 
 namespace py = pybind11;
 
-/// An argument that should be an array of T. The stub says so; `states` and the others below check it.
+/// An argument declared as an array of T in the stub; `states` and the functions below check it.
 template <class T>
 struct Array {
   py::object object;
 };
 
-/// An argument that should be an array of some integer type.
+/// An argument declared as an array of any integer type.
 struct Integers {
   py::object object;
 };
 
 inline std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
-/// As Python prints a shape; -1 stands for any length.
+/// A shape in Python's notation; -1 stands for any length.
 inline std::string shape_text(const std::vector<py::ssize_t>& shape) {
   std::string out = "(";
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -61,7 +61,7 @@ inline std::string shape_text(const py::array& array) {
 }
 
 inline bool is_masked(const py::object& array) {
-  if (Py_TYPE(array.ptr()) == py::detail::npy_api::get().PyArray_Type_) return false;  // no subclass at all
+  if (Py_TYPE(array.ptr()) == py::detail::npy_api::get().PyArray_Type_) return false;  // excludes subclasses
   return py::isinstance(array, py::module_::import("numpy.ma").attr("MaskedArray"));
 }
 
@@ -78,7 +78,7 @@ inline py::array as_array(const py::object& object, const char* name) {
   return py::reinterpret_borrow<py::array>(object);
 }
 
-/// As the core reads memory: without gaps, at addresses of its type's alignment, in the machine's byte order.
+/// Require the memory layout of the core: contiguous, aligned, native byte order.
 inline void check_plain(const py::array& array, const char* name) {
   constexpr char kForeign = std::endian::native == std::endian::little ? '>' : '<';
   const auto expected = [name](const char* what) { return std::string(name) + ": expected " + what; };
@@ -97,7 +97,7 @@ template <class T>
 py::array typed(const Array<T>& argument, const char* name, py::ssize_t dimensions, const char* meaning) {
   py::array array = as_array(argument.object, name);
   const py::dtype expected = py::dtype::of<T>(), got = array.dtype();
-  if (!got.is(expected) && !got.equal(expected)) {  // numpy has one object for a type; comparing takes it longer
+  if (!got.is(expected) && !got.equal(expected)) {  // identity first: numpy's comparison is slower
     throw py::type_error(std::string(name) + ": expected dtype " + text(expected) + ", got " + text(got));
   }
   if (array.ndim() != dimensions) {
@@ -124,7 +124,7 @@ inline States states(const Array<std::uint8_t>& argument, const char* name = "st
   return {static_cast<const std::uint8_t*>(array.data()), static_cast<std::size_t>(array.shape(0)), {side(1), side(2)}};
 }
 
-/// An array that is written while `from` is read must not share memory with it.
+/// Refuse an output array that shares memory with `from`.
 inline void check_apart(const py::array& out, const char* name, const States& from, const char* other) {
   const auto begin = reinterpret_cast<std::uintptr_t>(out.data()), read = reinterpret_cast<std::uintptr_t>(from.data);
   const auto end = begin + static_cast<std::size_t>(out.nbytes()), read_end = read + from.count * from.cells();
@@ -133,7 +133,7 @@ inline void check_apart(const py::array& out, const char* name, const States& fr
   }
 }
 
-/// A writable array that the caller offers for the result; its shape must be exactly `shape`.
+/// Check the caller's output array: writable, with exactly this shape.
 template <class T>
 T* destination(const Array<T>& argument, const char* name, const std::vector<py::ssize_t>& shape) {
   py::array array = typed(argument, name, static_cast<py::ssize_t>(shape.size()), "");
@@ -146,7 +146,7 @@ T* destination(const Array<T>& argument, const char* name, const std::vector<py:
   return static_cast<T*>(array.mutable_data());
 }
 
-/// Integers of any width, checked against lo..hi and narrowed to T: always a copy, so that what was checked stays.
+/// Integers of any width, checked against lo..hi and narrowed to T; a copy, so that checked values cannot change.
 template <class T>
 class Narrowed {
  public:
@@ -171,7 +171,7 @@ class Narrowed {
   py::ssize_t shape(py::ssize_t axis) const { return array_.shape(axis); }
 
  private:
-  /// -1 in `shape` leaves an axis free.
+  /// -1 in `shape` allows any length.
   void check_shape(const char* name, const std::vector<py::ssize_t>& shape) const {
     bool same = array_.ndim() == static_cast<py::ssize_t>(shape.size());
     for (std::size_t i = 0; same && i < shape.size(); ++i) {
@@ -200,7 +200,7 @@ class Narrowed {
 
 using Actions = Narrowed<std::uint8_t>;
 
-/// The bytes behind a bool array (one byte each, 0 or 1).
+/// The bytes of a bool array (0 or 1 each).
 inline std::uint8_t* bytes(py::array_t<bool>& array) { return reinterpret_cast<std::uint8_t*>(array.mutable_data()); }
 
 inline py::ssize_t size(std::size_t value) { return static_cast<py::ssize_t>(value); }

@@ -1,4 +1,4 @@
-// Which exception of C++ becomes which of Python.
+// Mapping of C++ exceptions to Python exceptions.
 #include <pybind11/pybind11.h>
 
 #include "bindings/bind.hpp"

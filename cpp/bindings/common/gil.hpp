@@ -1,4 +1,4 @@
-// The GIL, given back for a long call and taken again, also while the interpreter ends.
+// Releasing and re-acquiring the GIL, safe during interpreter shutdown.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,12 +8,12 @@
 #include <optional>
 #include <thread>
 
-/// Giving the GIL back and taking it again, also while the interpreter shuts down.
+/// Release and re-acquire the GIL, safe during interpreter shutdown.
 ///
-/// A daemon thread that asks for the GIL after the interpreter has begun to end never gets it: until Python 3.13 the
-/// thread is ended on the spot by unwinding its stack, which aborts the process in the first noexcept function (any
-/// destructor) and releases Python objects without the GIL. Here such a thread sleeps until the process is gone, which
-/// is what Python does by itself from 3.14 on.
+/// A daemon thread that requests the GIL after finalisation has begun never gets it: until Python 3.13 the thread is
+/// terminated by unwinding its stack, which aborts the process in the first noexcept function (any destructor) and
+/// releases Python objects without the GIL. Here such a thread sleeps until the process exits, as Python itself does
+/// from 3.14 on.
 namespace recommit::bindings {
 
 namespace py = pybind11;
@@ -24,12 +24,12 @@ void or_sleep(const Take& take) {
     take();
   } catch (const std::exception&) {
     throw;
-  } catch (...) {  // the unwinding; it must not go on
+  } catch (...) {  // stop the unwinding
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 }
 
-/// No Python object may be touched while one of these lives.
+/// Releases the GIL; no Python object may be touched during its lifetime.
 class ReleasedGil {
  public:
   ReleasedGil() : state_(PyEval_SaveThread()) {}
@@ -43,7 +43,7 @@ class ReleasedGil {
   PyThreadState* state_;
 };
 
-/// The GIL, from wherever it was released.
+/// Re-acquires a released GIL.
 class TakenGil {
  public:
   TakenGil() {

@@ -1,4 +1,4 @@
-// Arrays for Python whose memory goes back to the recycler.
+// Arrays for Python whose memory returns to the recycler.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -17,7 +17,7 @@ namespace recommit::bindings {
 
 namespace py = pybind11;
 
-/// What an array holds on to: a block goes back to the recycler with the last array that looks at it.
+/// The array's owner: returns the block to the recycler with the last array that references it.
 inline py::capsule owner_of(Recycler::Block block) {
   auto held = std::make_unique<Recycler::Block>(std::move(block));
   const auto give_back = [](void* pointer) {
@@ -29,7 +29,7 @@ inline py::capsule owner_of(Recycler::Block block) {
   return owner;
 }
 
-/// Bytes of an array of this shape; 0 where they cannot be counted, and numpy says so.
+/// Bytes of an array of this shape; 0 on overflow, which numpy then reports.
 inline std::size_t bytes_of(const std::vector<py::ssize_t>& shape, std::size_t item) noexcept {
   constexpr std::size_t kMost = std::numeric_limits<py::ssize_t>::max();
   std::size_t bytes = item;
@@ -40,10 +40,10 @@ inline std::size_t bytes_of(const std::vector<py::ssize_t>& shape, std::size_t i
   return bytes;
 }
 
-/// A new result array. Numpy owns a small one; a big one lies in a block that no living array has.
+/// A new result array: small ones are owned by numpy, big ones use a free block of the recycler.
 template <class T>
 py::array_t<T> fresh(const std::vector<py::ssize_t>& shape) {
-  constexpr std::size_t kBig = std::size_t{64} << 10;  // allocators keep less than that themselves
+  constexpr std::size_t kBig = std::size_t{64} << 10;  // allocators cache smaller ones themselves
   const std::size_t bytes = bytes_of(shape, sizeof(T));
   if (bytes < kBig) return py::array_t<T>(shape);
   Recycler::Block block = recycler().take(bytes);

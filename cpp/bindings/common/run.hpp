@@ -1,4 +1,4 @@
-// The way in which every batched call runs: threads, no GIL, Ctrl-C and progress.
+// Execution of batched calls: threads, released GIL, Ctrl-C and progress.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,12 +13,12 @@
 #include "core/threads/parallel.hpp"
 #include "core/threads/watch.hpp"
 
-/// How every batched call runs: arguments are already plain pointers, so the GIL is released around the whole of it.
+/// Batched calls run entirely without the GIL, since their arguments are plain pointers.
 namespace recommit::bindings {
 
 namespace py = pybind11;
 
-/// An argument that should be a number of threads, or None for as many as there are.
+/// An argument declared as a number of threads, or None for all cores.
 struct Threads {
   py::object object = py::none();
 };
@@ -39,8 +39,8 @@ inline int thread_count(const Threads& threads) {
   return static_cast<int>(count);
 }
 
-/// True on a thread while it runs a caller's `progress`, or a signal handler, in the middle of a long call. What that
-/// call is making (a table, a search) is half made, so another long call on the same thread could only wait for itself.
+/// True on a thread while it runs a caller's `progress`, or a signal handler, inside a long call. That call's table or
+/// search is incomplete, so another long call on the same thread would deadlock on it.
 inline thread_local bool in_callback = false;
 
 struct InCallback {
@@ -58,8 +58,8 @@ void run(std::size_t count, const Threads& threads, std::size_t grain, const Bod
   parallel_for(count, workers, grain, body);
 }
 
-/// A Watch that lets Python's signal handlers run (Ctrl-C) and tells `progress` how much is done. What a handler or
-/// `progress` raises stops the call and is raised again by `rethrow`.
+/// A Watch that runs Python's signal handlers (Ctrl-C) and reports to `progress`. Exceptions from either stop the call
+/// and are raised again by `rethrow`.
 class PythonWatch {
  public:
   explicit PythonWatch(std::optional<py::function> progress = std::nullopt)
@@ -88,8 +88,8 @@ class PythonWatch {
   Watch watch_;
 };
 
-/// For calls that may take long: work(Watch&) runs without the GIL and ends within some 20 ms of Ctrl-C. What came too
-/// late to end it (the last pieces were running) is raised all the same.
+/// For long calls: work(Watch&) runs without the GIL and ends within some 20 ms of Ctrl-C. An exception that comes too
+/// late to stop it (in the last chunks) is raised as well.
 template <class Work>
 void run_watched(const std::optional<py::function>& progress, const Work& work) {
   if (in_callback) {

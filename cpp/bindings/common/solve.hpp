@@ -1,4 +1,4 @@
-// What every solver's binding needs: pieces of a batch, limits, plans as arrays.
+// Helpers of all solver bindings: pieces of a batch, limits, plans as arrays.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 #include "bindings/common/run.hpp"
 #include "core/limits.hpp"
 
-/// What every solver's binding needs.
+/// Helpers of all solver bindings.
 namespace recommit::bindings {
 
 using Progress = std::optional<py::function>;
 
-/// Runs body(begin, end, watch) over all states, at least so many and at most 1024 of them at a time.
+/// Runs body(begin, end, watch) over all states, in chunks between the given minimum and 1024.
 template <class Body>
 void run_states(std::size_t count, const Threads& threads, const Progress& progress, const Body& body,
                 std::size_t least = 1) {
@@ -34,8 +34,7 @@ void run_states(std::size_t count, const Threads& threads, const Progress& progr
   });
 }
 
-/// Plans of a batch as numpy arrays: all actions, one after the other, and where each plan starts. `plan_of` finds the
-/// plan in an item, where the items are more than that.
+/// Plans of a batch as numpy arrays: concatenated actions, and offsets. `plan_of` extracts the plan from an item.
 template <class Item, class PlanOf = std::identity>
 std::pair<py::array_t<std::uint8_t>, py::array_t<std::int64_t>> pack_plans(const std::vector<Item>& items,
                                                                            PlanOf plan_of = {}) {

@@ -1,4 +1,4 @@
-// Sprites of a puzzle, drawn once per theme and cell size, and shared.
+// Sprites of a puzzle, drawn once per theme and cell size, and cached.
 #include "core/draw/atlas.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// All sprites of one puzzle, theme and cell size, ready to be copied.
+// The sprite atlas of one puzzle, theme and cell size.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace recommit {
 
 inline constexpr int kMinCell = 4, kMaxCell = 112;  ///< cell sizes in pixels
 
-/// How one puzzle draws its cells: `draw` makes the square picture of cell code 0..codes-1.
+/// A puzzle's drawing function: `draw` makes the square picture of cell code 0..codes-1.
 struct Sprites {
   int codes;
   Canvas (*draw)(int code, int cell, Theme theme);
@@ -32,8 +32,8 @@ class Atlas {
   int codes() const noexcept { return codes_; }
   std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(cell_) * 3; }
   std::size_t stride() const noexcept { return stride_; }  ///< from one row of a sprite to the next
-  /// The sprite of a code, the first one for a byte that is none: whatever is written into states while they are drawn,
-  /// nothing is read from outside the atlas.
+  /// The sprite of a code; the first one for invalid codes, so that concurrent writes into states cannot cause
+  /// out-of-bounds reads.
   const std::uint8_t* sprite(std::uint8_t code) const noexcept { return pixels_.data() + start_[code]; }
 
  private:
@@ -43,7 +43,7 @@ class Atlas {
   std::vector<std::uint8_t> pixels_;
 };
 
-/// The atlas, drawn on first use. Up to kAtlases of them are kept, least recently used ones go first. Thread-safe.
+/// The atlas, drawn on first use. An LRU cache keeps up to kAtlases. Thread-safe.
 inline constexpr std::size_t kAtlases = 32;
 std::shared_ptr<const Atlas> atlas(const Sprites& sprites, int cell, Theme theme);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t square(std::int64_t value) noexcept { return value * value; }
 
-/// How far `at` lies outside low..high.
+/// Distance of `at` from the interval low..high.
 constexpr std::int64_t beyond(int at, int low, int high) noexcept {
   return at < low ? low - at : at > high ? at - high : 0;
 }

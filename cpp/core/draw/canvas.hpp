@@ -13,7 +13,7 @@ struct Color {
   constexpr bool operator==(const Color&) const = default;
 };
 
-/// a with `percent` of b in it.
+/// Blend of a with `percent` of b.
 constexpr Color mix(Color a, Color b, int percent) noexcept {
   const auto channel = [percent](int from, int to) {
     return static_cast<std::uint8_t>((from * (100 - percent) + to * percent + 50) / 100);
@@ -30,15 +30,15 @@ struct Box {
   int left, top, right, bottom;
   constexpr int width() const noexcept { return right - left; }
   constexpr int height() const noexcept { return bottom - top; }
-  /// The same box, smaller by `by` on each side.
+  /// The box shrunk by `by` on each side.
   constexpr Box inset(int by) const noexcept { return {left + by, top + by, right - by, bottom - by}; }
   constexpr Box scaled(int by) const noexcept { return {left * by, top * by, right * by, bottom * by}; }
   constexpr Box moved(int dx, int dy) const noexcept { return {left + dx, top + dy, right + dx, bottom + dy}; }
 };
 
 /// An RGB picture with anti-aliased shapes. Coordinates are 1/64 px, each pixel is covered by 8x8 samples, and every
-/// step is integer arithmetic, so the same calls leave the same bytes on every platform. Shapes may leave the
-/// picture; what is outside is dropped. Not thread-safe: one canvas, one thread.
+/// step is integer arithmetic, so the same calls leave the same bytes on every platform. Shapes are clipped to the
+/// picture. Not thread-safe.
 class Canvas {
  public:
   static constexpr int kPixel = 64;   ///< units per pixel
@@ -51,7 +51,7 @@ class Canvas {
   const std::uint8_t* data() const noexcept { return pixels_.data(); }
   /// `thousandths` of the picture's width, in units.
   int part(int thousandths) const noexcept { return width_ * kPixel * thousandths / 1000; }
-  /// The same, in whole pixels, at least `least` of them: for edges that should be sharp.
+  /// The same in whole pixels, at least `least`: for sharp edges.
   int pixels(int thousandths, int least) const noexcept {
     const int whole = (width_ * thousandths + 500) / 1000;
     return (whole < least ? least : whole) * kPixel;
@@ -61,14 +61,14 @@ class Canvas {
   void rect(Box box, Color color);
   void rounded(Box box, int radius, Color color);
   void ellipse(Box box, Color color);
-  /// A circle's line of the given thickness, measured inwards from the box.
+  /// A circular outline of the given thickness, measured inwards from the box.
   void ring(Box box, int thickness, Color color);
   /// A line with round ends.
   void segment(Point from, Point to, int thickness, Color color);
   /// A convex polygon; the points in either order of rotation.
   void polygon(std::span<const Point> points, Color color);
 
-  /// Paints every sample for which inside(x, y) holds. A convex shape is asked less often.
+  /// Paints every sample for which inside(x, y) holds; convex shapes need fewer evaluations.
   template <class Inside>
   void paint(Box bounds, bool convex, Color color, const Inside& inside);
 

@@ -1,4 +1,4 @@
-// Pictures from states by copying sprites, whole or where a cell has changed, and states from pictures.
+// Rendering of states by copying sprites, fully or incrementally, and decoding of pictures.
 #include "core/draw/frame.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ RECOMMIT_INLINE void put_chunks(std::uint8_t* to, const std::uint8_t* from) noex
   for (std::size_t i = 0; i < Chunks; ++i) std::memcpy(to + i * kChunk, from + i * kChunk, kChunk);
 }
 
-/// One row of one sprite, `bytes` long and not a byte more: the last copy overlaps the one before it.
+/// One row of one sprite, exactly `bytes` long: the last copy overlaps the previous one.
 template <std::size_t Chunks>
 RECOMMIT_INLINE void put_exactly(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) noexcept {
   if constexpr (Chunks > 1) {
@@ -63,8 +63,8 @@ RECOMMIT_INLINE void look_up(const Job& job, const std::uint8_t* state, int row,
   for (int x = 0; x < job.view.cols(); ++x) sprites[static_cast<std::size_t>(x)] = job.atlas.sprite(cells[x]);
 }
 
-/// Whole pictures, row by row: rubbish past a sprite's row is overwritten by the next sprite, and the last sprites of
-/// each row leave none.
+/// Whole pictures, row by row: bytes written past a sprite's row are overwritten by the next sprite; the last sprites
+/// of each row are written exactly.
 template <std::size_t Chunks>
 RECOMMIT_INLINE void draw_all(const Job& job) noexcept {
   const std::size_t bytes = job.atlas.row_bytes(), stride = job.atlas.stride(),
@@ -92,14 +92,14 @@ RECOMMIT_INLINE void redraw_cell(const Job& job, std::uint8_t* image, std::size_
   const std::size_t cols = static_cast<std::size_t>(job.view.grid.cols),
                     border = static_cast<std::size_t>(job.view.border);
   const std::size_t rows = static_cast<std::size_t>(job.atlas.cell());
-  const std::size_t row = cell / cols - border, col = cell % cols - border;  // wraps around in the ring
+  const std::size_t row = cell / cols - border, col = cell % cols - border;  // wraps around for the ring
   if (row >= static_cast<std::size_t>(job.view.rows()) || col >= static_cast<std::size_t>(job.view.cols())) return;
   const std::uint8_t* from = job.atlas.sprite(code);
   std::uint8_t* to = image + row * rows * pitch + col * bytes;
   for (std::size_t y = 0; y < rows; ++y) put_exactly<Chunks>(to + y * pitch, from + y * stride, bytes);
 }
 
-/// Compares eight cells at a time. What differs in the ring that a view leaves out is noted and not drawn.
+/// Compares eight cells at a time. Changes in a cropped ring are recorded but not drawn.
 template <std::size_t Chunks>
 RECOMMIT_INLINE void redraw_all(const Job& job) noexcept {
   const std::size_t cells = job.view.cells();
@@ -141,7 +141,7 @@ void redraw_wide(const Job& job) noexcept {
 bool wide() { return false; }
 #endif
 
-/// Calls the loop for this many chunks per sprite row.
+/// Calls the loop specialised for the atlas's chunks per sprite row.
 template <class Loop>
 void dispatch(const Atlas& atlas, const Loop& loop) {
   const std::size_t chunks = (atlas.row_bytes() - 1) / kChunk;
@@ -151,7 +151,7 @@ void dispatch(const Atlas& atlas, const Loop& loop) {
   one_of(std::make_index_sequence<kMaxChunks>{});
 }
 
-/// Does the picture show this sprite at `at`?
+/// True if the picture shows this sprite at `at`.
 bool shows(const Atlas& atlas, std::size_t code, const std::uint8_t* at, std::size_t pitch) noexcept {
   const std::uint8_t* sprite = atlas.sprite(static_cast<std::uint8_t>(code));
   for (std::size_t y = 0; y < static_cast<std::size_t>(atlas.cell()); ++y) {
@@ -160,7 +160,7 @@ bool shows(const Atlas& atlas, std::size_t code, const std::uint8_t* at, std::si
   return true;
 }
 
-/// The code shown at `at`, or codes() if none is. Likely ones first: the last answer.
+/// The code shown at `at`, or codes() if none; tries the previous answer first.
 std::size_t read_cell(const Atlas& atlas, const std::uint8_t* at, std::size_t pitch, std::size_t guess) noexcept {
   if (shows(atlas, guess, at, pitch)) return guess;
   const auto codes = static_cast<std::size_t>(atlas.codes());

@@ -12,7 +12,7 @@
 /// nothing outside them. The caller has checked that all codes are below the atlas's.
 namespace recommit {
 
-/// Which cells of a grid a picture shows: all of them, or all but the outer ring (`border` = 1).
+/// The cells of a grid that a picture shows: all, or all but the outer ring (`border` = 1).
 struct View {
   Shape grid;
   int border = 0;
@@ -30,30 +30,29 @@ struct View {
   }
 };
 
-/// All but the outer ring. Throws ValueError where nothing would be left.
+/// The view without the outer ring. Throws ValueError if nothing would be left.
 View cropped(Shape grid);
 
-/// Throws ValueError if the view leaves a ring out that is not all `wall`, named `walls` in the message, in state
-/// `index`.
+/// Throws ValueError if the view crops a ring of state `index` that is not all `wall` (`walls` in the message).
 void check_ring(const View& view, const std::uint8_t* state, std::size_t index, std::uint8_t wall, const char* walls);
 
-/// Where a cell of a grid is in the picture, for messages: "3 at row 2, column 0".
+/// Position of a grid's cell in the picture, for messages: "3 at row 2, column 0".
 std::string shown_place(const View& view, std::size_t image, int cell);
 
-/// Draws whole pictures. `stream`: past the caches where the processor can, for results too large for them.
+/// Draws whole pictures. `stream`: bypass the caches if the processor supports it, for results too large for them.
 void draw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images, bool stream,
                  std::size_t begin, std::size_t end);
 
-/// The same bytes by portable code alone.
+/// The same result from portable code only.
 void draw_frames_plain(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images,
                        std::size_t begin, std::size_t end);
 
-/// Draws the cells in which `states` differs from `drawn`, which then holds what the pictures show.
+/// Redraws the cells in which `states` differs from `drawn`, and updates `drawn`.
 void redraw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* drawn,
                    std::uint8_t* images, std::size_t begin, std::size_t end);
 
-/// Reads pictures back; cells that the view does not show get code `outside`. Throws ValueError, naming image, row and
-/// column of the first cell that is no sprite.
+/// Decodes pictures; cells outside the view get code `outside`. Throws ValueError, naming image, row and column of the
+/// first cell that matches no sprite.
 void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, const std::uint8_t* images,
                  std::uint8_t* states, std::size_t begin, std::size_t end);
 

@@ -1,4 +1,4 @@
-// Pictures in aligned stores of 32 bytes, for processors that have them.
+// Rendering with aligned 32-byte stores (AVX2).
 #include "core/draw/frame_wide.hpp"
 
 #include "core/memory/stream.hpp"
@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t kBlock = Atlas::kChunk;
 
-/// The rows of pixels of a batch form one run of bytes. It is made in aligned blocks: a block that two sprites share
-/// is the OR of two loads, each of which reads zeros outside its sprite's row. What the last sprite left of an
-/// unfinished block is carried on, across rows and pictures.
+/// The pixel rows of a batch form one run of bytes, written in aligned blocks: a block shared by two sprites is the OR
+/// of two loads, each of which reads zeros outside its sprite's row. An unfinished block is carried over, across rows
+/// and pictures.
 struct Run {
   std::uint8_t* to;    ///< the next block
-  std::size_t offset;  ///< how much of it is there
+  std::size_t offset;  ///< bytes of it already filled
   __m256i carry;       ///< those bytes, then zeros
 };
 
@@ -52,7 +52,7 @@ RECOMMIT_WIDE inline void append(Run& run, const std::uint8_t* row, std::size_t 
   run.offset = (run.offset + bytes) % kBlock;
 }
 
-/// A run that goes on where at least a block of bytes has been stored up to `to`.
+/// Continue a run at `to`, where at least one block has been stored before.
 RECOMMIT_WIDE inline Run resume(const std::uint8_t* to) noexcept {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(to) % kBlock;
   alignas(kBlock) std::uint8_t tail[kBlock] = {};

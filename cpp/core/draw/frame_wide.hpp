@@ -1,4 +1,4 @@
-// Pictures from states on processors with 32-byte registers.
+// Rendering on processors with 32-byte registers.
 #pragma once
 
 #include <cstddef>

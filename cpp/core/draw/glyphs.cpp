@@ -1,4 +1,4 @@
-// The three bitmap fonts, and numbers drawn with them.
+// Three bitmap fonts, and drawing of numbers.
 #include "core/draw/glyphs.hpp"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ constexpr std::uint8_t k5x7[10][7] = {
     {0b01110, 0b11011, 0b11011, 0b11011, 0b01111, 0b00011, 0b01110},
 };
 
-/// How many of the 5x5 bits around each bit are set, with a margin of zeros: its level line at one half is the digit's
-/// outline without the stairs.
+/// Number of set bits among the 5x5 around each bit, with a margin of zeros: the contour at one half is a smooth
+/// outline of the digit.
 class Field {
  public:
   static constexpr int kBlur = 2, kFull = 25, kMargin = 4, kOne = 256;
@@ -48,7 +48,7 @@ class Field {
     }
   }
 
-  /// Is the point, in 1/256 of a bit from the digit's top left corner, ink?
+  /// True if the point, in 1/256 of a bit from the digit's top left corner, is ink.
   bool ink(int x, int y) const noexcept {
     x += kMargin * kOne - kOne / 2;
     y += kMargin * kOne - kOne / 2;
@@ -93,7 +93,7 @@ void draw_dots(Canvas& canvas, const std::uint8_t (&rows)[Rows], int cols, int l
   }
 }
 
-/// The digits of a number, first one first.
+/// The digits of a number, most significant first.
 struct Digits {
   explicit Digits(int number) : count(number >= 10 ? 2 : 1), digit{number >= 10 ? number / 10 : number, number % 10} {}
   int count;
@@ -103,7 +103,7 @@ struct Digits {
 bool draw_pixels(Canvas& canvas, const Digits& number, Box box, Color color) {
   const int left = (box.left + Canvas::kPixel - 1) / Canvas::kPixel, right = box.right / Canvas::kPixel;
   const int top = (box.top + Canvas::kPixel - 1) / Canvas::kPixel, bottom = box.bottom / Canvas::kPixel;
-  // Every number of one box size is set in the same font, so two digits must fit even where there is one.
+  // All numbers of one box size use the same font, so two digits must fit even for a single one.
   const bool large = right - left >= 13 && bottom - top >= 11;
   const int wide = large ? 5 : 3, high = large ? 7 : 5, total = number.count * (wide + 1) - 1;
   if (right - left < total + 2 || bottom - top < high + 2) return false;
@@ -119,7 +119,7 @@ bool draw_pixels(Canvas& canvas, const Digits& number, Box box, Color color) {
 }  // namespace
 
 bool draw_number(Canvas& canvas, int number, Box box, Color color) {
-  constexpr int smallest = 22 * Canvas::kPixel;  // below it the outline of the large font is mush
+  constexpr int smallest = 22 * Canvas::kPixel;  // below it the large font is illegible
   const Digits digits(number);
   if (std::min(box.width(), box.height()) < smallest) return draw_pixels(canvas, digits, box, color);
   const int high = std::min(box.width(), box.height()) * 54 / 100 / Canvas::kPixel * Canvas::kPixel;

@@ -1,4 +1,4 @@
-// Patches of every sprite, normalised once, copied to where the image processor would put them.
+// Patches of every sprite, normalised once and copied in the image processor's order.
 #include "core/draw/patches.hpp"
 
 #include <bit>
@@ -28,7 +28,7 @@ const Normalizer<T>& normalizer() {
   return table;
 }
 
-/// Row of a patch in the processor's order, given its place in a picture `cols` patches wide.
+/// Row of a patch in the processor's order, given its position in a picture `cols` patches wide.
 std::size_t patch_row(std::size_t y, std::size_t x, std::size_t cols) noexcept {
   return ((y / kMerge * (cols / kMerge) + x / kMerge) * kMerge + y % kMerge) * kMerge + x % kMerge;
 }
@@ -45,15 +45,15 @@ void make_patch(const std::uint8_t* pixels, std::size_t pitch, T* to) noexcept {
   }
 }
 
-/// PatchAtlas, on first use; each is up to some megabytes, so only a few are kept.
+/// PatchAtlas, made on first use; each is up to some megabytes, so only a few are cached.
 template <class T>
 std::shared_ptr<const PatchAtlas<T>> patch_atlas(const std::shared_ptr<const Atlas>& atlas) {
-  using Key = std::shared_ptr<const Atlas>;  // keeps the atlas, so that its address stays its own
+  using Key = std::shared_ptr<const Atlas>;  // owning, so that the address stays unique
   static auto& cache = forever(new Cache<Key, PatchAtlas<T>>(8));
   return cache.get(atlas, [&] { return PatchAtlas<T>(*atlas); });
 }
 
-/// Copies runs of ready patches. Stream: past the caches.
+/// Copies runs of precomputed patches. Stream: bypass the caches.
 template <class T, bool Stream>
 void copy_patches(const PatchAtlas<T>& ready, const View& view, const std::uint8_t* states, T* values,
                   std::size_t begin, std::size_t end) noexcept {
@@ -61,7 +61,7 @@ void copy_patches(const PatchAtlas<T>& ready, const View& view, const std::uint8
              cols = static_cast<std::size_t>(view.cols());
   const std::size_t wide = cols * side, per_picture = rows * side * wide;
   const bool tokens = side % kMerge == 0;
-  const std::size_t run = tokens ? side * kMerge : 1;  // patches that follow each other in both places
+  const std::size_t run = tokens ? side * kMerge : 1;  // patches that are adjacent in both
   const auto copy = [run](T* to, const T* from) {
     const std::size_t bytes = run * kPatchValues * sizeof(T);
     if constexpr (Stream)
@@ -83,7 +83,7 @@ void copy_patches(const PatchAtlas<T>& ready, const View& view, const std::uint8
   if constexpr (Stream) stream_fence();
 }
 
-/// For cells that patches do not line up with: by way of pixels.
+/// For cells not aligned with patches: renders pixels first.
 template <class T>
 void patches_of_pixels(const Atlas& atlas, const View& view, const std::uint8_t* states, T* values, std::size_t begin,
                        std::size_t end) {

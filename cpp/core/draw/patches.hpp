@@ -1,4 +1,4 @@
-// The patch writer: from states to a vision-language model's patches.
+// The patch writer: from states to the patches of a vision-language model.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,13 @@
 #include "core/draw/atlas.hpp"
 #include "core/draw/frame.hpp"
 
-/// The patch writer: states straight to what the Qwen2.5-VL image processor would hand to the model. These are patches
-/// of 14x14 pixels, four of them (2x2) together one visual token, each a row of channel x 2 equal time slots x 14 x 14
-/// normalised values.
+/// The patch writer: from states directly to the output of the Qwen2.5-VL image processor: patches of 14x14 pixels,
+/// four of them (2x2) per visual token, each a row of channel x 2 equal time slots x 14 x 14 normalised values.
 ///
-/// A picture is a grid of sprites (atlas.hpp), and there are only a few. So where cells line up with patches, the
-/// patches of every sprite are normalised once (PatchAtlas), and a picture is copied together from them: no pixel is
-/// computed. Where they do not line up, the picture is drawn (frame.hpp) and then cut. Both give the processor's bits,
-/// because the Normalizer rounds in its order; tests/unit/test_patches.py compares.
+/// A picture is a grid of a few sprites (atlas.hpp). So where cells are aligned with patches, the patches of every
+/// sprite are normalised once (PatchAtlas) and copied: no pixel is computed. Otherwise the picture is drawn (frame.hpp)
+/// and then cut. Both match the processor bit for bit, because the Normalizer rounds in the same order;
+/// tests/unit/test_patches.py compares.
 namespace recommit {
 
 inline constexpr int kPatch = 14, kMerge = 2, kToken = kPatch * kMerge;
@@ -34,15 +33,14 @@ class Normalizer {
   T table_[3][256];
 };
 
-/// All patches of all sprites whose side is a multiple of 14, so that making a picture's patches is copying. Immutable.
+/// Precomputed patches of all sprites, whose side is a multiple of 14. Immutable.
 template <class T>
 class PatchAtlas {
  public:
   explicit PatchAtlas(const Atlas& atlas);
 
   /// Where the side is a multiple of 28, the patches lie in the processor's order: token by token, row by row.
-  /// Otherwise they lie in reading order.
-  /// A code that is none (somebody writes into states while they are drawn) has the first one's.
+  /// Otherwise they lie in reading order. Invalid codes (from concurrent writes into states) get the first one's.
   const T* patch(std::size_t code, std::size_t index) const noexcept {
     return values_.data() + ((code < codes_ ? code : 0) * per_sprite_ + index) * kPatchValues;
   }
@@ -54,7 +52,7 @@ class PatchAtlas {
   std::vector<T> values_;
 };
 
-/// Throws ValueError, saying why, for pictures that the processor would resize.
+/// Throws ValueError, with the reason, for pictures that the processor would resize.
 void check_patches(const View& view, int cell);
 
 /// Rows of patches of one picture.
@@ -62,7 +60,7 @@ inline std::size_t patch_rows(const View& view, int cell) {
   return view.bytes(cell) / 3 / (std::size_t{kPatch} * kPatch);
 }
 
-/// Draws items [begin, end) straight into patches.
+/// Writes the patches of items [begin, end).
 template <class T>
 void draw_patches(const std::shared_ptr<const Atlas>& atlas, const View& view, const std::uint8_t* states, T* values,
                   bool stream, std::size_t begin, std::size_t end);

@@ -1,4 +1,4 @@
-// The looks that all puzzles have, light and dark.
+// The themes of all puzzles, light and dark.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,7 @@
 
 namespace recommit {
 
-/// The looks that all puzzles know. Light is the default: dark ink on light ground is what vision models have seen
-/// most.
+/// The themes of all puzzles. Light is the default: vision models have mostly seen dark ink on light ground.
 enum class Theme : std::uint8_t { Light, Dark };
 inline constexpr Theme kThemes[] = {Theme::Light, Theme::Dark};
 

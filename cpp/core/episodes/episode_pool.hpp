@@ -1,4 +1,4 @@
-// Running episodes of one puzzle, whose rules are a parameter.
+// Running episodes of one puzzle, templated on its rules.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace recommit {
 
 /// Episodes of one puzzle. A Game is a small const object with
 ///   void step(std::uint8_t* grid, std::int32_t& at, std::int32_t& left, std::size_t action) const noexcept;
-///   void mask(const std::uint8_t* grid, std::int32_t at, std::uint8_t* out) const noexcept;   // 4 bytes
-/// (at and left as in Mover), both without branches on the state; everything else about running episodes is here.
+/// void mask(const std::uint8_t* grid, std::int32_t at, std::uint8_t* out) const noexcept; // 4 bytes (at and left as
+/// in Mover), both without branches on the state; all other episode logic is here.
 template <class Game>
 class EpisodePool final : public Episodes {
  public:
@@ -24,7 +24,7 @@ class EpisodePool final : public Episodes {
       : Episodes(std::move(bank), options), game_(bank_->shape) {}
 
  private:
-  /// Slots between two copies of observations: their states are still in the nearest cache when they are copied.
+  /// Slots per copy of observations: their states are still in the L1 cache when they are copied.
   static constexpr std::size_t kBlock = 64;
 
   void step_slots(const std::uint8_t* actions, const StepResults& out, std::size_t begin, std::size_t end) override {
@@ -42,10 +42,10 @@ class EpisodePool final : public Episodes {
     }
   }
 
-  /// The part that differs between puzzles. A slot that is over begins its next episode instead, if `resets`.
+  /// The puzzle-specific part. With `resets`, a finished slot begins its next episode instead.
   template <bool resets>
   void move_block(const std::uint8_t* actions, std::size_t begin, std::size_t end) {
-    const Game game = game_;  // on the stack, like the pointers: byte stores cannot alias them
+    const Game game = game_;  // local, like the pointers, so that byte stores cannot alias it
     const std::size_t n = cells();
     const std::uint8_t* over = over_.data();
     std::uint8_t* state = grid(begin);
@@ -54,7 +54,7 @@ class EpisodePool final : public Episodes {
     for (std::size_t i = begin; i < end; ++i, state += n) {
       if (resets && over[i] != 0) {
         next_episode(i);
-        steps_[i] = -1;  // this step is no action of the new episode
+        steps_[i] = -1;  // this step does not count as an action of the new episode
         continue;
       }
       std::int32_t at = ats[i], left = lefts[i];
@@ -64,7 +64,7 @@ class EpisodePool final : public Episodes {
     }
   }
 
-  /// Rewards and ends, the same for every puzzle and without branches.
+  /// Rewards and ends, identical for all puzzles and branch-free.
   void judge_block(const StepResults& out, std::size_t begin, std::size_t end) noexcept {
     const std::int32_t max_steps = options_.max_steps;
     const std::size_t count = end - begin;
@@ -86,7 +86,7 @@ class EpisodePool final : public Episodes {
     std::memcpy(out.truncated + begin, late, count);
   }
 
-  /// Autoreset::SameStep: keeps how the ended episodes looked and begins the next ones.
+  /// Autoreset::SameStep: saves final observations and begins the next episodes.
   void reset_block(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (over_[i] == 0) continue;

@@ -1,4 +1,4 @@
-// Everything about running episodes that no puzzle changes: seeds, resets and ends.
+// The puzzle-independent part of running episodes: seeds, resets and ends.
 #include "core/episodes/episodes.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace recommit {
 namespace {
 
-constexpr std::size_t kGrain = 4096;  // slots per piece: some 40 us of work; to wake a thread up can take as long
+constexpr std::size_t kGrain = 4096;  // slots per chunk: some 40 us of work, about the cost of waking a thread
 
 }  // namespace
 
@@ -73,7 +73,7 @@ void Episodes::place(const LevelBank& starts, const std::uint8_t* mask) {
   }
   std::size_t level = 0;
   for (std::size_t i = 0; i < slots(); ++i) {
-    if (mask[i] != 0 && level < starts.count()) put(i, starts, level++);  // the caller may have written meanwhile
+    if (mask[i] != 0 && level < starts.count()) put(i, starts, level++);  // the caller may write concurrently
   }
   ended_.clear();
 }
@@ -152,7 +152,7 @@ template <class Integer>
 bool narrow_actions(const Integer* actions, std::size_t count, std::uint8_t* out) noexcept {
   Integer seen = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const Integer action = actions[i];  // read once: another thread may write there
+    const Integer action = actions[i];  // read once: another thread may write it
     seen = static_cast<Integer>(seen | action);
     out[i] = static_cast<std::uint8_t>(action);
   }

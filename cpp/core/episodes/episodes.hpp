@@ -1,4 +1,4 @@
-// Running episodes in slots, as an environment needs them.
+// Running episodes in slots, for environments.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,18 @@
 
 namespace recommit {
 
-/// A second thread used episodes while a call was under way. Python: RuntimeError.
+/// Episodes were used by a second thread during a call. Python: RuntimeError.
 struct BusyError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An episode that is over was stepped. Python: recommit._core.EpisodeOver.
+/// A finished episode was stepped. Python: recommit._core.EpisodeOver.
 struct EpisodeOver : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// When a finished episode gives way to the next one: in the step after (whose action is ignored), in the same step,
-/// or when the caller resets it. Numbers are those of the bindings.
+/// When a finished episode is reset: in the next step (whose action is ignored), in the same step, or by the caller.
+/// Values are those of the bindings.
 enum class Autoreset : std::uint8_t { NextStep = 0, SameStep = 1, Disabled = 2 };
 
 struct EpisodesOptions {
@@ -36,8 +36,8 @@ struct EpisodesOptions {
   int threads = 1;
 };
 
-/// Where a step writes, one entry per slot. Optional parts are null where nobody wants them. No "solved": a slot that
-/// is not terminated is not solved, and after a reset within the step it is not either.
+/// Outputs of a step, one entry per slot; optional ones may be null. There is no "solved": it equals terminated, and is
+/// false after a reset within the step.
 struct StepResults {
   float* rewards;
   std::uint8_t* terminated;
@@ -46,19 +46,19 @@ struct StepResults {
   std::uint8_t* masks;  ///< optional: 4 per slot, which actions would change the state
 };
 
-/// Where slots are in their episodes; with their states, all that the future depends on.
+/// Progress of all slots; together with their states, the full Markov state.
 struct Marks {
-  std::vector<std::uint64_t> seeds, episodes;  ///< of the slot, and which of its episodes this is
+  std::vector<std::uint64_t> seeds, episodes;  ///< seed of the slot, and index of its episode
   std::vector<std::int32_t> steps;             ///< actions taken in it
-  std::vector<std::uint8_t> over;              ///< it has ended and was not reset yet
+  std::vector<std::uint8_t> over;              ///< ended and not reset yet
 };
 
 /// N running episodes of one puzzle, stepped together and in place.
 ///
-/// Episode k of a slot starts from level Rng(seed of the slot, Purpose::Episode, k).below(levels) of the bank, so it
-/// is a function of (seed, k) alone: not of the other slots, of their number, of the thread count or of when it began.
-/// One caller at a time: `Turn` makes a second one fail instead of racing. The states are live in `grids()`, which
-/// stays where it is for the life of the object.
+/// Episode k of a slot starts from level Rng(seed of the slot, Purpose::Episode, k).below(levels) of the bank, so it is
+/// a function of (seed, k) alone, independent of other slots, their number, threads and timing. One caller at a time:
+/// `Turn` makes a second one fail instead of racing. `grids()` are the live states, at a fixed address for the life of
+/// the object.
 class Episodes {
  public:
   Episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options);
@@ -66,7 +66,7 @@ class Episodes {
   Episodes(const Episodes&) = delete;
   Episodes& operator=(const Episodes&) = delete;
 
-  /// Held for the length of a call that reads or writes episodes; throws BusyError if another one is under way.
+  /// Held during a call that reads or writes episodes; throws BusyError if another call is running.
   class Turn {
    public:
     explicit Turn(Episodes& episodes);
@@ -78,27 +78,27 @@ class Episodes {
     Episodes& episodes_;
   };
 
-  /// One action (0..3, checked by `narrow_actions`) per slot. With Autoreset::Disabled throws EpisodeOver, before
-  /// anything changes, if some episode is over.
+  /// One action (0..3, checked by `narrow_actions`) per slot. With Autoreset::Disabled throws EpisodeOver, before any
+  /// change, if an episode is over.
   void step(const std::uint8_t* actions, const StepResults& out);
 
   /// Slots with a seed begin episode 0 of it, the others their next episode. `mask` (one byte per slot) restricts the
   /// reset to some slots; null means all.
   void reset(const std::vector<std::optional<std::uint64_t>>& seeds, const std::uint8_t* mask);
 
-  /// Slots whose byte in `mask` is not 0 start from states of their own, the first such slot from number 0 of `starts`,
-  /// and so on; how many actions they took counts from here. Throws ValueError unless the states fit the slots.
+  /// Slots with a nonzero byte in `mask` start from the states in `starts`, in order; their action counts restart.
+  /// Throws ValueError unless the states fit the slots.
   void place(const LevelBank& starts, const std::uint8_t* mask);
 
-  /// Later episodes draw from this bank. Throws ValueError unless its levels fit the slots.
+  /// Draw later episodes from this bank. Throws ValueError unless its levels fit the slots.
   void draw_from(std::shared_ptr<const LevelBank> bank);
 
-  /// Where every slot is.
+  /// Progress of all slots.
   Marks marks() const { return {seeds_, episodes_, steps_, over_}; }
-  /// Goes on from these states, one per slot, and marks. Throws ValueError, and changes nothing, unless they fit.
+  /// Restore these states, one per slot, and marks. Throws ValueError, changing nothing, unless they fit.
   void restore(const LevelBank& states, const Marks& marks);
 
-  /// Masks and solved flags of the states as they are.
+  /// Masks and solved flags of the current states.
   void describe(std::uint8_t* masks, std::uint8_t* solved) const;
 
   const std::uint8_t* grids() const noexcept { return grids_.data(); }
@@ -109,7 +109,7 @@ class Episodes {
 
   /// Autoreset::SameStep: the slots whose episode ended in the last step, ascending, ...
   const std::vector<std::size_t>& ended() const noexcept { return ended_; }
-  /// ... and the state in which such a slot ended, with its mask.
+  /// ... and the final state and mask of such a slot.
   const std::uint8_t* final_grid(std::size_t slot) const noexcept { return final_grids_.data() + slot * cells(); }
   const std::uint8_t* final_mask(std::size_t slot) const noexcept { return final_masks_.data() + slot * kActions; }
 
@@ -117,7 +117,7 @@ class Episodes {
   virtual void step_slots(const std::uint8_t* actions, const StepResults& out, std::size_t begin, std::size_t end) = 0;
   virtual void mask_slots(std::uint8_t* masks, std::size_t begin, std::size_t end) const = 0;
 
-  /// Puts the level of the slot's current episode into it.
+  /// Loads the level of the slot's current episode.
   void begin_episode(std::size_t slot) noexcept;
   void next_episode(std::size_t slot) noexcept {
     ++episodes_[slot];
@@ -130,10 +130,10 @@ class Episodes {
 
   std::shared_ptr<const LevelBank> bank_;
   EpisodesOptions options_;
-  // One entry per slot, in arrays of their own, so that what does not depend on the puzzle is done several at a time.
+  // One entry per slot, as a structure of arrays, so that puzzle-independent work is vectorised.
   std::vector<std::int32_t> at_, left_;  ///< as in Mover
   std::vector<std::int32_t> steps_;      ///< actions taken in this episode
-  std::vector<std::uint8_t> over_;       ///< the episode has ended and was not reset yet
+  std::vector<std::uint8_t> over_;       ///< ended and not reset yet
 
  private:
   void check_all_running() const;
@@ -141,7 +141,7 @@ class Episodes {
   void put(std::size_t slot, const LevelBank& from, std::size_t level) noexcept;
   void collect_ended(const StepResults& out);
 
-  const bool walled_;  ///< the first bank's: stepping relies on it
+  const bool walled_;  ///< of the first bank; stepping relies on it
   std::vector<std::uint8_t> grids_;
   std::vector<std::uint64_t> seeds_, episodes_;
   std::vector<std::uint8_t> final_grids_, final_masks_;
@@ -149,7 +149,7 @@ class Episodes {
   std::atomic<bool> busy_{false};
 };
 
-/// Copies actions to bytes. False if one is not 0..3; then nothing is said about `out`. From std::uint8_t, std::int32_t
+/// Copies actions to bytes. Returns false if one is not 0..3; `out` is then unspecified. For std::uint8_t, std::int32_t
 /// and std::int64_t.
 template <class Integer>
 bool narrow_actions(const Integer* actions, std::size_t count, std::uint8_t* out) noexcept;

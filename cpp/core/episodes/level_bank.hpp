@@ -1,4 +1,4 @@
-// Start states that running episodes draw from.
+// Start states for running episodes.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace recommit {
 
-/// What a step needs to know about a state beside its cells: where the thing that moves is (the player, the blank),
-/// and how much is still wrong (boxes off goals, misplaced tiles). The state is solved iff left == 0.
+/// Derived data of a state for stepping: position of the mover (player or blank), and the number of boxes off goals or
+/// misplaced tiles. The state is solved iff left == 0.
 struct Mover {
   std::int32_t at = 0;
   std::int32_t left = 0;
 };
 
-/// Start states that running episodes draw from. Checked once, by the puzzle that makes it; immutable afterwards, so
-/// any number of pools on any threads share one bank.
+/// Start states for running episodes. Checked once, by the puzzle that makes it; immutable afterwards, so pools on any
+/// threads may share one bank.
 struct LevelBank {
   Shape shape;
   std::vector<std::uint8_t> grids;
   std::vector<Mover> starts;  ///< one per level; left > 0 unless from survey()
-  std::string task;           ///< the puzzle whose levels these are, once somebody else may hold the bank
+  std::string task;           ///< the puzzle of the levels; set before the bank is shared
   bool walled = false;        ///< Sokoban: the outermost cells of every level are walls
 
   std::size_t count() const noexcept { return starts.size(); }

@@ -1,4 +1,4 @@
-// Zeroed memory for big tables, on huge pages where there are any.
+// Zeroed memory for big tables, on huge pages if available.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Buffer {
       if (raw == MAP_FAILED) throw std::bad_alloc();
       const auto address = reinterpret_cast<std::uintptr_t>(raw);
       auto* data = reinterpret_cast<std::uint8_t*>((address + kHuge - 1) & ~std::uintptr_t{kHuge - 1});
-      madvise(data, size, MADV_HUGEPAGE);  // a hint: refused is fine
+      madvise(data, size, MADV_HUGEPAGE);  // a hint: failure is fine
       bytes_ = Bytes(data, Free{raw, size + kHuge});
       return;
     }
@@ -40,11 +40,11 @@ class Buffer {
   const std::uint8_t* data() const noexcept { return bytes_.get(); }
   std::size_t size() const noexcept { return size_; }
 
-  /// Lets the system take the huge pages of a big buffer when it needs memory; what they hold is lost then, and zeros
-  /// are read instead. Those that it leaves cost nothing to use again; to split the last one would.
+  /// Lets the system reclaim the huge pages of a big buffer under memory pressure; reclaimed pages read as zeros.
+  /// Others are free to use again. Only whole huge pages: splitting the last one would be costly.
   void offer() noexcept {
 #if defined(__linux__) && defined(MADV_FREE)
-    if (bytes_.get_deleter().raw != nullptr) madvise(bytes_.get(), size_ / kHuge * kHuge, MADV_FREE);  // a hint, too
+    if (bytes_.get_deleter().raw != nullptr) madvise(bytes_.get(), size_ / kHuge * kHuge, MADV_FREE);  // also a hint
 #endif
   }
 

@@ -1,4 +1,4 @@
-// A copy of bytes that stays fast where both addresses are alike.
+// A byte copy that stays fast for addresses with similar page offsets.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 namespace recommit {
 
-/// memcpy for more than 2 KB. C libraries hand such a length to the processor's own copy instruction, and Zen 3 takes
-/// some twenty times as long over it where both addresses are nearly the same within their pages, as those of two big
-/// arrays usually are. Shorter pieces are copied with ordinary loads and stores, by memmove: where the length has a
-/// bound, GCC makes that very instruction (`rep movsq`) of memcpy.
+/// memcpy for more than 2 KB. C libraries use the processor's copy instruction for such lengths, which on Zen 3 is some
+/// twenty times slower if both addresses have nearly the same page offset, as those of two big arrays usually do.
+/// Shorter pieces are copied with ordinary loads and stores, by memmove: for bounded lengths GCC compiles memcpy to
+/// that very instruction (`rep movsq`).
 inline void copy_in_pieces(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) noexcept {
   constexpr std::size_t kPiece = 2048;
   for (std::size_t at = 0; at < bytes; at += kPiece) std::memmove(to + at, from + at, std::min(kPiece, bytes - at));

@@ -1,4 +1,4 @@
-// Integers copied into another width, with their bounds.
+// Copying integers to another width, with their bounds.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ struct Bounds {
   Integer smallest, largest;
 };
 
-/// Copies `count` integers, at least one, to `to` and says between what they lie. Each is read once, so what is said
-/// holds for the copy, whoever writes into `from` meanwhile. From every integer to std::uint8_t and std::int32_t.
+/// Copies `count` integers, at least one, to `to` and returns their bounds. Each is read once, so the bounds hold for
+/// the copy even under concurrent writes to `from`. For all integer types, to std::uint8_t and std::int32_t.
 template <class From, class To>
 Bounds<From> narrow(const From* from, std::size_t count, To* to) noexcept;
 

@@ -7,7 +7,7 @@
 
 namespace recommit {
 
-/// Asks for a cache line that will be read soon. Never faults, changes nothing but time.
+/// Prefetches a cache line. Never faults.
 inline void prefetch(const void* address) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(address);

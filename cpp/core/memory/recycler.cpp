@@ -1,4 +1,4 @@
-// Blocks that nobody holds any more, kept for the next result.
+// Reuse of free memory blocks for later results.
 #include "core/memory/recycler.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::size_t Recycler::free_blocks() {
   return free_.size();
 }
 
-/// The latest block with enough room that is not mostly left empty: its memory is the likeliest to be in a cache.
+/// The most recent block that is large enough, but not far too large: its memory is most likely still cached.
 std::optional<Recycler::Block> Recycler::take_free(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto fits = [bytes](const Block& block) { return block.room() >= bytes && block.room() / 2 <= bytes; };

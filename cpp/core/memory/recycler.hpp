@@ -1,4 +1,4 @@
-// Memory of big results, used again instead of given back.
+// Memory of big results, reused instead of freed.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,12 @@
 
 namespace recommit {
 
-/// Memory of big results, used again once its last owner let go of it. An allocator gives it back to the system
-/// instead, and the next result costs a page fault, and the zeroing of a page, for every 4 KB: more than computing what
-/// goes into it. Blocks may be taken and given by any thread.
+/// Reuses memory of big results once its last owner has released it. An allocator would return it to the system, and
+/// the next result would cost a page fault and zeroing for every 4 KB: more than computing its content. Thread-safe.
 class Recycler final : public ForkAware {
  public:
-  /// Room for one result, with whatever was in it before. It begins in the middle of a page: most arrays begin near
-  /// the beginning of one, and a load waits for an earlier store whose address ends in the same twelve bits.
+  /// Uninitialised memory for one result. It begins in the middle of a page: most arrays begin near the start of one,
+  /// and a load stalls on an earlier store whose address has the same low twelve bits.
   class Block {
    public:
     explicit Block(std::size_t bytes) : buffer_(bytes + 2 * kPage) {}
@@ -31,19 +30,19 @@ class Recycler final : public ForkAware {
     Buffer buffer_;
   };
 
-  /// What blocks that nobody has may hold together, and how many there may be.
+  /// Limits on the total size and number of free blocks.
   struct Most {
     std::size_t bytes = std::size_t{512} << 20, blocks = 16;
   };
 
   Recycler() : Recycler(Most{}) {}
-  /// Room for every block is made at once: giving one back, which the end of an array does, cannot fail.
+  /// Reserved up front, so that returning a block, in an array's destructor, cannot fail.
   explicit Recycler(Most most) : most_(most) { free_.reserve(most.blocks + 1); }
 
   Block take(std::size_t bytes);
   void give(Block block);
 
-  /// How many blocks nobody has.
+  /// Number of free blocks.
   std::size_t free_blocks();
 
   void before_fork() override { mutex_.lock(); }
@@ -56,11 +55,11 @@ class Recycler final : public ForkAware {
 
   const Most most_;
   std::mutex mutex_;
-  std::vector<Block> free_;  ///< the latest last
-  std::size_t bytes_ = 0;    ///< of all of them
+  std::vector<Block> free_;  ///< most recent last
+  std::size_t bytes_ = 0;    ///< total size of the free blocks
 };
 
-/// The one of this process.
+/// The recycler of this process.
 Recycler& recycler();
 
 }  // namespace recommit

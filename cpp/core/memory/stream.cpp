@@ -1,4 +1,4 @@
-// Copies past the caches, for each processor and compiler.
+// Non-temporal copies, for each processor and compiler.
 #include "core/memory/stream.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Comments, keys and blank lines told apart.
+// Classification of comment, key and blank lines.
 #include "core/text/kinds.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ constexpr std::string_view kBlanks = " \t-_";
 
 constexpr bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// Length of the key before the colon of a key line; 0 if the (trimmed) line is none.
+/// Length of the key before the colon of a key line; 0 if the (trimmed) line is not one.
 std::size_t key_length(std::string_view line) noexcept {
   if (line.empty() || !is_letter(line.front())) return 0;
   for (std::size_t i = 1; i < line.size(); ++i) {
@@ -27,7 +27,7 @@ bool is_comment(std::string_view line) noexcept {
   return !text.empty() && text.front() == ';';
 }
 
-/// Is the line `KEY:`, in any case? The key is given in small letters.
+/// True if the line is `KEY:`, case-insensitively; `key` must be lower case.
 bool has_key(std::string_view line, std::string_view key) noexcept {
   const std::string_view text = trimmed(line);
   const std::string_view own = trimmed(text.substr(0, key_length(text)));
@@ -63,7 +63,7 @@ CommonKind KindReader::next(Line& line) noexcept {
   return in_block_ ? CommonKind::Aside : kind;
 }
 
-/// A block that nobody ends would hide the rest of the file, so it is none. Looks for the last end once.
+/// A block without end does not count, as it would hide the rest of the file. The last end is searched for only once.
 bool KindReader::opens_block(std::string_view line) noexcept {
   if (!has_key(line, "comment") || !value_of(line).empty()) return false;
   if (last_end_ >= 0) return true;

@@ -1,4 +1,4 @@
-// The lines of a pack that are the same for every puzzle.
+// Puzzle-independent kinds of lines of a pack.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 
 #include "core/text/lines.hpp"
 
-/// The lines of a pack that are the same for every puzzle: comments, keys, blank lines, and what stands aside.
+/// Puzzle-independent kinds of lines of a pack: comments, keys, blank lines, and lines set aside.
 namespace recommit {
 
-/// Aside: lines from `Comment:` to `Comment-End:`, and those that start with `::`. Other: rows and words.
+/// Aside: lines from `Comment:` to `Comment-End:`, and those that start with `::`. Other: rows and text.
 enum class CommonKind : std::uint8_t { End, Comment, Blank, Key, Aside, Other };
 
-/// The lines of a text with their kinds, one after another. May be copied to look ahead.
+/// Iterates over the lines of a text with their kinds. May be copied to look ahead.
 class KindReader {
  public:
   explicit KindReader(const Text& text) noexcept : lines_(text) {}
@@ -23,16 +23,16 @@ class KindReader {
 
   Lines lines_;
   bool in_block_ = false;
-  int last_end_ = -1;  // number of the last `Comment-End:`; -1: nobody looked
+  int last_end_ = -1;  // number of the last `Comment-End:`; -1: not searched yet
 };
 
-/// What the line says if it is `Title: ...`, else empty.
+/// The title of a line `Title: ...`, else empty.
 std::string_view title_of_key(std::string_view line) noexcept;
 
-/// What a comment says, without its `;`.
+/// The text of a comment, without its `;`.
 std::string_view said_by(std::string_view comment) noexcept;
 
-/// First character that is no blank (space, tab, '-', '_'), or npos.
+/// Index of the first character that is not blank (space, tab, '-', '_'), or npos.
 std::size_t first_symbol(std::string_view line) noexcept;
 
 }  // namespace recommit

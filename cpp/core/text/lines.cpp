@@ -1,4 +1,4 @@
-// Bytes from strangers checked as text and cut into lines.
+// Validation of untrusted bytes as text, and splitting into lines.
 #include "core/text/lines.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr std::uint32_t byte_at(std::string_view text, std::size_t i) noexcept {
   return static_cast<unsigned char>(text[i]);
 }
 
-/// One decoded character: its length in bytes, 0 where the bytes are not UTF-8.
+/// One decoded character: its length in bytes, 0 for invalid UTF-8.
 struct Decoded {
   std::size_t length;
   std::uint32_t code;
@@ -47,7 +47,7 @@ std::string hex(std::uint32_t value, int digits) {
   return out;
 }
 
-/// Index of the first character that no text may contain; the size of the line if there is none.
+/// Index of the first forbidden character; the size of the line if there is none.
 std::size_t find_bad(std::string_view line) noexcept {
   std::size_t i = 0;
   while (i < line.size()) {
@@ -95,7 +95,7 @@ bool Lines::next(Line& line) noexcept {
   const std::size_t end = rest_.find('\n');
   line = {rest_.substr(0, end), ++number_};
   rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-  // Only a CR right before LF belongs to the line end; any other stays, and Text refuses it.
+  // Only a CR right before LF belongs to the line end; others are refused by Text.
   if (end != std::string_view::npos && !line.text.empty() && line.text.back() == '\r') line.text.remove_suffix(1);
   return true;
 }

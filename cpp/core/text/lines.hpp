@@ -1,4 +1,4 @@
-// Text from strangers: what is checked before a parser sees it.
+// Untrusted text: checks before parsing.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 #include "core/errors.hpp"
 
-/// Text from strangers: what is checked before any parser sees it, and how it falls into lines.
+/// Untrusted text: checks before parsing, and splitting into lines.
 namespace recommit {
 
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxLineBytes = 4096;
 
-/// Bytes that passed the checks: not too many, valid UTF-8, no control characters but tabs and line ends, every CR
-/// followed by LF, no endless line. A byte order mark at the start is left out. A view: the bytes must outlive it.
-/// Throws LevelError. Immutable.
+/// Checked bytes: bounded size, valid UTF-8, no control characters but tabs and line ends, every CR followed by LF,
+/// bounded lines. A byte order mark at the start is skipped. A view: the bytes must outlive it. Throws LevelError.
+/// Immutable.
 class Text {
  public:
   explicit Text(std::string_view bytes);
@@ -29,10 +29,10 @@ class Text {
 struct Line {
   std::string_view text;
   int number = 0;
-  int column = 0;  ///< of a row that was written as runs: where it begins in its line; 0: columns are those of the text
+  int column = 0;  ///< for a row written as runs: its column in the line; 0: columns are those of the text
 };
 
-/// The lines of a text, one after another. Not shared between threads.
+/// Iterates over the lines of a text. Not thread-safe.
 class Lines {
  public:
   explicit Lines(const Text& text) noexcept : rest_(text.body()) {}
@@ -43,16 +43,16 @@ class Lines {
   int number_ = 0;
 };
 
-/// A LevelError whose message starts with the place; column is counted from 0 here, as indices are.
+/// A LevelError whose message starts with the position; `index` counts from 0.
 LevelError error_at(const Line& line, std::size_t index, const std::string& what);
 
-/// The character at `index` for a message: as itself if it prints, else as U+0000.
+/// The character at `index` for a message: itself if printable, else U+0000.
 std::string describe_char(std::string_view text, std::size_t index);
 
-/// Without the spaces and tabs at both ends.
+/// The text without spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text) noexcept;
 
-/// True iff the text is one line that reads back as written: trimmed, valid UTF-8, no control characters but tabs.
+/// True iff the text is a single line that survives a round trip: trimmed, valid UTF-8, no control characters but tabs.
 bool is_clean_line(std::string_view text) noexcept;
 
 /// True iff the text is one or more decimal digits.

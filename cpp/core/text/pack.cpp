@@ -1,4 +1,4 @@
-// Lines of a pack told apart: rows, titles, keys and comments.
+// Parsing of packs: rows, titles, keys and comments.
 #include "core/text/pack.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace recommit {
 namespace {
 
-/// What a comment with a number says: `; 7` is a header, `; 7 'Duh!'` may be one.
+/// Kinds of comments with a number: `; 7` is a header, `; 7 'Duh!'` may be one.
 enum class Number : std::uint8_t { None, First, Alone };
 
 Number number_in(std::string_view comment) noexcept {
@@ -16,7 +16,7 @@ Number number_in(std::string_view comment) noexcept {
   return end == text.size() ? Number::Alone : Number::First;
 }
 
-/// Can each number have a level of its own above it, or below it? Levels and numbers are added in their order.
+/// Determines whether each number has its own level above it, or below it. Levels and numbers are added in order.
 class Sides {
  public:
   void add_level() noexcept {
@@ -38,10 +38,10 @@ class Sides {
 
 }  // namespace
 
-/// Numbers stand above their levels, unless a level comes first and only the other reading gives each its own.
+/// Numbers stand above their levels, unless a level comes first and only the other reading assigns one to each.
 PackReader::Numbers PackReader::side_of_numbers(const Text& text, const PackGrammar& grammar) {
   if (text.body().find(';') == std::string_view::npos) return Numbers::Above;
-  Sides sides, loose_sides;  // of numbers alone, of all numbers
+  Sides sides, loose_sides;  // for numbers alone, for all numbers
   bool any = false, in_rows = false;
   KindReader lines(text);
   Line line;
@@ -145,7 +145,7 @@ void PackReader::take_rows(Block& block) {
   }
 }
 
-/// Key lines right under the rows belong to them, so a blank line is what separates `Title:` from the next level.
+/// Key lines right below the rows belong to them; a blank line separates `Title:` from the next level.
 void PackReader::take_keys_below(Block& block) {
   for (; kind_ == Kind::Key || kind_ == Kind::Aside; advance()) {
     const std::string_view title = kind_ == Kind::Key ? title_of_key(line_.text) : std::string_view{};
@@ -155,8 +155,8 @@ void PackReader::take_keys_below(Block& block) {
   }
 }
 
-/// What stands between a level and its number is about that level, and a `Title:` says more than a number. What is no
-/// fault here but one in itself is left for later: the level's own faults come first.
+/// Lines between a level and its number belong to that level, and a `Title:` takes precedence over a number. Faults of
+/// the lines themselves are reported later: the level's own faults come first.
 void PackReader::take_number_below(Block& block) {
   if (under_row_ && kind_ == Kind::Text) return;
   for (; is_aside(kind_); advance()) {

@@ -1,4 +1,4 @@
-// Packs of levels as text, whatever a level's cells mean.
+// Puzzle-independent packs of levels as text.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "core/text/runs.hpp"
 #include "core/types.hpp"
 
-/// Packs of levels as text, whatever a level's cells mean: which lines are rows, which level a title belongs to.
+/// Puzzle-independent packs of levels as text: which lines are rows, and which level a title belongs to.
 namespace recommit {
 
 inline constexpr std::size_t kMaxLevels = std::size_t{1} << 20;
@@ -27,14 +27,14 @@ struct Pack {
   std::vector<std::string> titles;
 };
 
-/// What a puzzle says about a line that is no comment, not blank and no key line.
+/// A puzzle's classification of a line that is not a comment, blank or key line.
 enum class LineKind : std::uint8_t { Row, Text, Damaged, Foreign, Spaced };
 
-/// What a puzzle's text looks like.
+/// A puzzle's text grammar.
 struct PackGrammar {
   LineKind (*kind)(std::string_view line) noexcept;
   int max_rows;
-  const char* foreign;         ///< for the message about a Foreign line
+  const char* foreign;         ///< for error messages about a Foreign line
   std::string_view runs = {};  ///< the symbols of rows that may be written as runs
 };
 
@@ -46,8 +46,7 @@ struct Block {
   bool numbered = false;  // by a number and words below it
 };
 
-/// Finds the levels of a text one by one, from top to bottom, without recursion and without copying it. Not shared
-/// between threads.
+/// Finds the levels of a text one by one, from top to bottom, without recursion or copying. Not thread-safe.
 class PackReader {
  public:
   PackReader(const Text& text, const PackGrammar& grammar)
@@ -58,8 +57,8 @@ class PackReader {
   /// The next run of rows and its title, or false at the end. Throws LevelError.
   bool next(Block& block);
 
-  /// Throws if the line right under the rows of the last block looks like a damaged row of it. To be called before the
-  /// block is judged as a whole: that it lacks a row is then no news.
+  /// Throws if the line right below the last block's rows looks like a damaged row of it. Call before checking the
+  /// block as a whole, since a missing row is then the consequence.
   void check_below() const;
 
  private:
@@ -80,24 +79,24 @@ class PackReader {
 
   KindReader lines_;
   PackGrammar grammar_;
-  Numbers numbers_;                   // on which side of their levels they stand
-  std::deque<std::string> unrolled_;  // rows of the block that were written as runs
+  Numbers numbers_;                   // position relative to their levels
+  std::deque<std::string> unrolled_;  // expanded rows that were written as runs
   Line line_;
   Kind kind_ = Kind::End;
-  bool under_row_ = false;      // is line_ directly under a row?
+  bool under_row_ = false;      // true if line_ is directly below a row
   std::string_view heading_;    // last comment or text since the last level
   std::string_view key_title_;  // last `Title:` since the last level
-  Line header_;                 // a numbered header that still waits for its level; number 0: none
+  Line header_;                 // a numbered header still without level; number 0: none
 };
 
-/// Number of the first line, comments and key lines aside, of which `is_row` is true; 0 if there is none.
+/// Number of the first line, except comments and key lines, for which `is_row` is true; 0 if there is none.
 int first_row(const Text& text, bool (*is_row)(std::string_view) noexcept);
 
-/// Adds a level to the pack, refusing it where a limit of the whole pack would be broken. Returns its cells.
+/// Adds a level to the pack, refusing it if a limit of the whole pack would be exceeded. Returns its cells.
 std::uint8_t* append_level(Pack& pack, Shape shape, std::string_view title, const Line& first_row);
 
-/// The levels of a text. A puzzle's Draft is made of the rows of one level; check(pack) judges it, also beside the
-/// levels before it, and copy_to(cells) writes it. Throws LevelError.
+/// Parses the levels of a text. A puzzle's Draft is constructed from the rows of one level; check(pack) validates it,
+/// also against earlier levels, and copy_to(cells) writes it. Throws LevelError.
 template <class Draft>
 Pack read_pack(const Text& text, const PackGrammar& grammar) {
   Pack pack;
@@ -112,10 +111,10 @@ Pack read_pack(const Text& text, const PackGrammar& grammar) {
   return pack;
 }
 
-/// How levels are titled in writing: a line `Title: ...` under each, a line `; N` above each, or not at all.
+/// Format of titles: a line `Title: ...` below each level, a line `; N` above each, or none.
 enum class PackFormat : std::uint8_t { Xsb, Boxoban, Plain };
 
-/// Throws ValueError unless the titles can be written in this format and read back. Empty ones always can.
+/// Throws ValueError unless the titles survive a round trip in this format; empty ones always do.
 void check_titles(const std::vector<std::string>& titles, PackFormat format);
 
 /// A level's rows between its header and its title; `rows` ends with a line feed. A boxoban level without a title gets

@@ -1,4 +1,4 @@
-// Runs told from other lines, and unrolled.
+// Recognition and expansion of run-length encoded rows.
 #include "core/text/runs.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ std::string_view without_spaces_behind(std::string_view line) noexcept {
   return line.substr(0, line.find_last_not_of(" \t") + 1);
 }
 
-/// The number that begins at `at`, no larger than kMaxLineBytes + 1; `at` is moved behind its digits. 1 without digits.
+/// The number that begins at `at`, capped at kMaxLineBytes + 1, or 1 without digits; `at` is moved behind its digits.
 std::size_t take_number(std::string_view text, std::size_t& at) noexcept {
   if (!is_digit(text[at])) return 1;
   std::size_t number = 0;

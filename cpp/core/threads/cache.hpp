@@ -1,4 +1,4 @@
-// A few values made on first use, of which the least recently used goes.
+// A small LRU cache of values made on first use.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace recommit {
 
-/// A few immutable values, made on first use; beyond `capacity` the least recently used one is let go (its users keep
-/// theirs). Thread-safe; a value is made outside the lock, so two threads may make the same one, and one of them wins.
+/// An LRU cache of immutable values, made on first use; evicted values stay valid for their users. Thread-safe; a value
+/// is made outside the lock, so two threads may make the same one, and one of them wins.
 template <class Key, class Value>
 class Cache final : public ForkAware {
  public:

@@ -1,4 +1,4 @@
-// The list of everything that a fork must find whole.
+// The registry of objects that must be consistent across a fork.
 #include "core/threads/fork.hpp"
 
 #include <mutex>

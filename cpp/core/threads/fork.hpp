@@ -1,20 +1,20 @@
-// What a forked child inherits from other threads.
+// Fork safety of state shared between threads.
 #pragma once
 
 namespace recommit {
 
-/// Something that a forked child inherits as other threads left it. Threads do not survive fork(): a lock that one of
-/// them held would stay locked for ever in the child, and what one was making would never be finished.
+/// State that a forked child inherits as other threads left it. Threads do not survive fork(): a lock held by one would
+/// stay locked forever in the child, and unfinished work would never complete.
 class ForkAware {
  public:
-  virtual void before_fork() = 0;           ///< takes the locks, so that nothing is half changed
-  virtual void after_fork(bool child) = 0;  ///< gives them back; the child also forgets what was being made
+  virtual void before_fork() = 0;           ///< takes the locks, so that all state is consistent
+  virtual void after_fork(bool child) = 0;  ///< releases them; the child also forgets unfinished work
 
  protected:
   ~ForkAware() = default;
 };
 
-/// From now on, until the process ends.
+/// Registers an object for the rest of the process.
 void survive_fork(ForkAware& each);
 
 /// For `static auto& it = forever(new It)`: never destroyed, as a thread may still use it when the process ends.

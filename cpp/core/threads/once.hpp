@@ -14,16 +14,16 @@
 
 namespace recommit {
 
-/// Values that are made once per process, on first use, and shared by all threads from then on. Making may fail (it
-/// was interrupted, say): the caller sees the exception and the next one tries again. Keep instances static and never
-/// destroy them: a call on another thread may still be at work when the process ends.
+/// Values that are made once per process, on first use, and shared by all threads. If making one throws (when
+/// interrupted, say), the caller gets the exception and the next caller tries again. Instances must be static and never
+/// destroyed: a call on another thread may still be running when the process ends.
 template <class Key, class Value>
 class Once final : public ForkAware {
  public:
   using Pointer = std::shared_ptr<const Value>;
 
-  /// The value of `key`; waits, polling `watch`, while another thread makes it. Where that thread's callback keeps it,
-  /// a second one is made, and the first to be ready is everybody's.
+  /// The value of `key`; waits, polling `watch`, while another thread makes it. If that thread is held up in its
+  /// callback, a second one is made, and the first to finish is used by all.
   Pointer get(const Key& key, Watch* watch, const std::function<Pointer()>& make) {
     std::unique_lock lock(guard_);
     Slot& slot = slots_[key];
@@ -49,7 +49,7 @@ class Once final : public ForkAware {
     return slot.value;
   }
 
-  /// The value if it is there already; never waits.
+  /// The value if already made; never waits.
   Pointer peek(const Key& key) {
     const std::lock_guard lock(guard_);
     return slots_[key].value;
@@ -68,7 +68,7 @@ class Once final : public ForkAware {
     Pointer value;
   };
 
-  /// Marks a slot, unless another thread has; changed with the lock held.
+  /// Marks a slot as being made, unless another thread has; modified under the lock.
   class Making {
    public:
     Making(Slot& slot, const Watch* maker) : slot_(slot), first_(!slot.making) {

@@ -1,4 +1,4 @@
-// The pool of threads, and loops cut into pieces for it.
+// The thread pool, and parallel loops in chunks.
 #include "core/threads/parallel.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 thread_local bool inside = false;  // on a pool thread, or in a call that already uses the pool
 
-/// One parallel_for: pieces are claimed by an atomic counter; the first failure (by position) is kept.
+/// One parallel_for: chunks are claimed through an atomic counter; the first failure (by position) is kept.
 class Job {
  public:
   Job(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body, Watch* watch)
@@ -76,14 +76,14 @@ class Pool {
       try {
         for (; started_ < helpers; ++started_) std::thread([this] { work(); }).detach();
       } catch (const std::system_error&) {
-      }  // no thread to be had: the ones there are do the work
+      }  // no more threads available: continue with the existing ones
       job_ = &job;
       wanted_ = helpers;
     }
-    for (int i = 0; i < helpers; ++i) wake_.notify_one();  // not whoever was started for some other call
+    for (int i = 0; i < helpers; ++i) wake_.notify_one();  // not those started for other calls
     job.run();
     std::unique_lock lock(mutex_);
-    wanted_ = 0;  // whoever has not woken up yet is no longer needed
+    wanted_ = 0;  // helpers not yet awake are no longer needed
     while (active_ > 0) {
       if (watch == nullptr) {
         done_.wait(lock);
@@ -94,7 +94,7 @@ class Pool {
       try {
         watch->poll();  // keeps Ctrl-C and progress alive while only helpers are left
       } catch (...) {
-      }  // the helpers see the same flag and end their pieces; the job keeps their exception
+      }  // the helpers see the same flag and stop; the job keeps their exception
       lock.lock();
     }
     job_ = nullptr;

@@ -1,4 +1,4 @@
-// What a long call looks at: was it asked to stop, and how far is it?
+// Interruption and progress of long calls.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,8 @@
 
 namespace recommit {
 
-/// What a long call looks at now and then: was it asked to stop, and who wants to hear how far it is.
-/// Any thread may call `stopped`, `add` and `poll`; the callback runs on the creating thread alone, at most every
-/// 20 ms, so that a binding may touch its interpreter there.
+/// Interruption and progress of a long call, which polls it. Any thread may call `stopped`, `add` and `poll`; the
+/// callback only runs on the creating thread, at most every 20 ms, so that a binding may use its interpreter there.
 class Watch {
  public:
   using Callback = std::function<void(Watch&)>;
@@ -27,13 +26,13 @@ class Watch {
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
 
-  /// Is the callback at work? It may wait for whatever it likes, other callers of the core included.
+  /// True while the callback runs, which may wait for anything, including other callers of the core.
   bool calling() const noexcept { return calling_.load(std::memory_order_relaxed); }
 
   void add(std::uint64_t done) noexcept { done_.fetch_add(done, std::memory_order_relaxed); }
   std::uint64_t done() const noexcept { return done_.load(std::memory_order_relaxed); }
 
-  /// Cheap enough for every few thousand nodes of a search. Throws Interrupted once stopped.
+  /// Cheap enough to call every few thousand search nodes. Throws Interrupted once stopped.
   void poll() {
     if (callback_ && !stopped() && std::this_thread::get_id() == owner_) {
       const auto now = Clock::now();
@@ -56,8 +55,8 @@ class Watch {
   std::atomic<std::uint64_t> done_{0};
 };
 
-/// For a call that waits for another one to make something: is it time to make that itself? The maker's callback may
-/// wait for the very call that waits here, so whoever sees it at work for some looks in a row waits no longer.
+/// For a call that waits for another to make a value: decides when to make it itself. The maker's callback may be
+/// waiting for this very call, so stop waiting once the callback was seen running several times in a row.
 class Patience {
  public:
   explicit Patience(int looks) noexcept : looks_(looks) {}

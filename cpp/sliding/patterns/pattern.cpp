@@ -1,4 +1,4 @@
-// A pattern's placements as numbers, and back.
+// Ranking and unranking of a pattern's placements.
 #include "sliding/patterns/pattern.hpp"
 
 #include <cstdlib>

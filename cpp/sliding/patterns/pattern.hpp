@@ -1,4 +1,4 @@
-// A set of tiles whose places alone bound a board's distance from below.
+// A pattern: a set of tiles whose positions give a lower bound of a board's distance.
 #pragma once
 
 #include <array>

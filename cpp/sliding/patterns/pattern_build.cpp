@@ -1,4 +1,4 @@
-// A pattern's table, made backwards from the goal by many threads.
+// Construction of a pattern's table, backwards from the goal by many threads.
 #include "sliding/patterns/pattern_build.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using Cells = Regions::Cells;
 
 constexpr std::uint8_t kAll = 255;
-constexpr int kLow = 3;  // trailing tiles that are decoded by table; the others stand still for a whole block
+constexpr int kLow = 3;  // trailing tiles that are decoded by table; the others are fixed within a block
 
 /// The search: `reached` holds the regions seen so far per placement, `now` those of the current level.
 class Builder {
@@ -41,7 +41,7 @@ class Builder {
 
   Buffer run(int threads) {
     start();
-    // Slabs that share a byte of the output with a neighbour are too small to be worth a second thread.
+    // Slabs so small that neighbours share a byte of the output are not worth a second thread.
     const int workers = slab_ % kPerByte == 0 ? threads : 1;
     for (level_ = 1; alive_.exchange(false); ++level_) {
       const auto slabs = static_cast<std::size_t>(n_);
@@ -69,7 +69,7 @@ class Builder {
     std::array<std::uint8_t, kMaxCells> at{};
     Cells occupied = 0;
   };
-  /// What one slab gained.
+  /// New states of one slab.
   struct Gain {
     std::uint64_t placements = 0;
     bool any = false;
@@ -216,7 +216,7 @@ class Builder {
       change += jump_[at(tile, place.at[static_cast<std::size_t>(cell)])];
     const std::uint32_t target = index + static_cast<std::uint32_t>(to > from ? change : -change);
     std::uint8_t& reached = reached_.data()[target];
-    if (reached == kAll) return;  // six of seven pushes end here
+    if (reached == kAll) return;  // the case for six of seven pushes
     const Cells occupied = place.occupied ^ Cells{1} << from ^ Cells{1} << to;
     const auto bit = static_cast<std::uint8_t>(1U << regions_.region(occupied, from));
     if ((reached & bit) != 0) return;
@@ -236,7 +236,7 @@ class Builder {
     return static_cast<std::uint8_t>(kAll << regions_.count(occupied));
   }
 
-  /// First arrival at a placement: that is its distance.
+  /// Records a placement's distance at its first arrival.
   void record(const Place& place, std::uint32_t target, int moved, int to) {
     int manhattan = 0;
     for (int i = 0; i < k_; ++i) {

@@ -1,4 +1,4 @@
-// How a pattern's table is made.
+// Construction of a pattern's table.
 #pragma once
 
 #include "core/memory/buffer.hpp"
@@ -7,7 +7,7 @@
 
 namespace recommit::sliding {
 
-/// How a table holds its values: two bits each, the lowest placement lowest.
+/// Table values have two bits each, the lowest placement in the lowest bits.
 inline constexpr int kValueBits = 2;
 inline constexpr int kMaxValue = (1 << kValueBits) - 1;
 inline constexpr std::uint32_t kPerByte = 8 / kValueBits;
@@ -26,7 +26,7 @@ inline int packed_value(const std::uint8_t* table, std::uint32_t index) noexcept
 /// bound; capping keeps that true, and costs little: 3 is exceeded by 0.2 % of the placements of six tiles.
 ///
 /// Breadth-first over (placement, region of the blank), level by level, in the order of the placements: a move changes
-/// one digit, so the writes of neighbouring placements fall beside each other. The board is cut into slabs by the cell
+/// one digit, so neighbouring placements write to neighbouring addresses. Placements are split into slabs by the cell
 /// of the first tile, and only the owner of a slab writes to it: no locks, and the same bytes for any thread count.
 /// Needs 3.25 bytes per placement. `watch` counts placements.
 Buffer build_pattern(const Pattern& pattern, int threads, Watch* watch = nullptr);

@@ -1,4 +1,4 @@
-// Where the blank can be beside a pattern: regions of free cells.
+// Regions of free cells in which the blank can be, for a pattern's placement.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class Regions {
     return static_cast<int>(small_[occupied].labels >> (4 * cell) & 15);
   }
 
-  /// How many regions there are.
+  /// Number of regions.
   int count(Cells occupied) const noexcept {
     if (small_.empty()) return flood_count(occupied);
     int regions = 0;
@@ -41,7 +41,7 @@ class Regions {
     return regions;
   }
 
-  /// Neighbours of `cells`, the cells themselves included or not as they may be.
+  /// Neighbours of `cells`; whether cells themselves are included is unspecified.
   Cells spread(Cells cells) const noexcept {
     return cells << shape_.cols | cells >> shape_.cols | (cells & not_last_) << 1 | (cells & not_first_) >> 1;
   }

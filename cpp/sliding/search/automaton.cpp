@@ -1,4 +1,4 @@
-// Words of moves that lead nowhere new, found by enumeration.
+// Enumeration of redundant words of moves.
 #include "sliding/search/automaton.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace recommit::sliding {
 namespace {
 
-constexpr std::size_t kMaxWords = std::size_t{1} << 20;  // of one length: what a fraction of a second allows
+constexpr std::size_t kMaxWords = std::size_t{1} << 20;  // per length: bounds the time to a fraction of a second
 
 /// A board as 5 bits per cell, 12 cells a word. The last cell of 25 follows from the others.
 struct Key {
@@ -26,7 +26,7 @@ struct Key {
   }
 };
 
-/// A word of moves that no earlier word equals, from `start`.
+/// A word of moves from `start` that is not redundant.
 struct Word {
   Key board;
   std::uint32_t moves = 0;                       // two bits each, the last one lowest
@@ -67,7 +67,7 @@ class Trie {
     nodes_[node].refused = true;
   }
 
-  /// Does a suffix of `word` stand in the trie as refused?
+  /// True if the trie contains a suffix of `word` as refused.
   bool refuses(const Word& word, int length) const noexcept {
     std::array<std::uint8_t, 17> cells{};
     cells[0] = word.start;
@@ -140,7 +140,7 @@ Word moved(const Word& word, int action, int to) noexcept {
   return out;
 }
 
-/// The empty word at every blank cell, on a board with all tiles different.
+/// The empty word for every blank cell, on a board with distinct tiles.
 std::vector<Word> empty_words(int cells) {
   std::vector<Word> words(static_cast<std::size_t>(cells));
   for (int start = 0; start < cells; ++start) {
@@ -163,7 +163,7 @@ Automaton::Automaton(Shape shape, int longest) {
   std::vector<Word> words = empty_words(shape.cells());
   for (const Word& word : words) seen.insert({word.board, word.start});
   for (int length = 1; length <= std::min(longest, 16) && words.size() <= kMaxWords; ++length) {
-    // Words of one length come in ascending order, start by start, so the first to reach a board is the smallest.
+    // Words of one length are in ascending order per start, so the first to reach a board is the smallest.
     std::vector<Word> allowed, refused;
     for (const Word& word : words) {
       for (int action = 0; action < kActions; ++action) {

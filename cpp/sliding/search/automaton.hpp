@@ -1,4 +1,4 @@
-// An automaton that forbids moves which lead to a board twice.
+// An automaton that prunes duplicate paths to the same board.
 #pragma once
 
 #include <array>
@@ -10,21 +10,21 @@
 
 namespace recommit::sliding {
 
-/// Which move may follow which, so that a depth-first search visits most boards once: a finite automaton over moves
-/// that refuses every word for which a smaller word (shorter, or as long and earlier in action order) leads from the
-/// same blank cell to the same board. Smaller-than survives adding letters on both sides, so the smallest of all
-/// optimal plans never contains a refused word: it is found, and with ties in action order it is found first.
-/// Refused words are looked up for their exact blank cell, where both words are known to fit on the board.
+/// A finite automaton over moves, so that a depth-first search visits most boards once: it refuses every word for which
+/// a smaller word (shorter, or equally long and earlier in action order) leads from the same blank cell to the same
+/// board. The order is preserved when extending words on both sides, so the smallest optimal plan never contains a
+/// refused word: it is found, and with ties in action order it is found first. Refused words are looked up for their
+/// exact blank cell, where both words are known to fit on the board.
 class Automaton {
  public:
   using Number = std::uint16_t;
-  /// Next state per action; 0 = against the border or refused.
+  /// Next state per action; 0 = blocked by the border, or refused.
   using Row = std::array<Number, kActions>;
 
   /// Considers words of up to `longest` moves, fewer where that would take too many states or too long.
   Automaton(Shape shape, int longest);
 
-  /// Takes the rows of an automaton that `bytes()` wrote.
+  /// Restores an automaton from `bytes()`.
   explicit Automaton(const std::uint8_t* bytes);
   /// The rows as little-endian bytes, filled up to kBytes with zeros.
   void bytes(std::uint8_t* out) const noexcept;
@@ -32,7 +32,7 @@ class Automaton {
   static constexpr std::size_t kMaxStates = 32'767;
   static constexpr std::size_t kBytes = (kMaxStates + 1) * kActions * 2;
 
-  /// No history: anything on the board may follow.
+  /// The state without history, in which every legal move may follow.
   static constexpr Number root(int blank) noexcept { return static_cast<Number>(blank + 1); }
   const Row* rows() const noexcept { return rows_.data(); }
   std::size_t size() const noexcept { return rows_.size(); }

@@ -1,4 +1,4 @@
-// The way down a search's tree: bounds kept up to date move by move.
+// Depth-first descent of a search tree, with incrementally updated bounds.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 
 namespace recommit::sliding {
 
-// A child's info: the tile that moves, its patterns, whether it moves away from its goal, and the action.
+// A child's info bits: moved tile, its patterns, whether it moves away from its goal, and the action.
 inline constexpr int kPatternBit = 8, kFartherBit = 16, kActionBit = 20;
 
-/// What does not change, side by side: shared by the descents of a search.
+/// Constant data, stored contiguously and shared by the descents of a search.
 struct Ground {
   void set(const Model& model, const Automaton& automaton, int views) {
     rows = automaton.rows();
@@ -38,7 +38,7 @@ struct Ground {
   const Automaton::Row* rows = nullptr;
   std::array<const std::uint8_t*, kMaxPatterns> table{};
   std::array<std::array<std::uint8_t, 32>, 32> farther{};
-  std::array<std::uint32_t, kMaxCells> tile{};  // its number and its patterns, as a child has them
+  std::array<std::uint32_t, kMaxCells> tile{};  // tile number and patterns, in a child's format
   std::array<View, 2> view{};
 };
 
@@ -47,8 +47,8 @@ struct Ground {
 ///   propose()  finds the successors and asks the memory for their pattern values;
 ///   judge()    reads the values and keeps the successors that fit.
 ///
-/// Slack is half of what a plan of the wanted length may exceed the taxicab distance by; a move away from a tile's
-/// goal costs one. The pattern values are in the same unit, so a board is cut off when their sum exceeds its slack.
+/// Slack is half of the allowed excess of the plan's length over the taxicab distance; a move away from a tile's goal
+/// costs one. Pattern values have the same unit, so a board is pruned when their sum exceeds its slack.
 template <int Rows, int Cols, int Views>
 class Descent {
  public:
@@ -57,8 +57,8 @@ class Descent {
   static constexpr std::size_t kViews = Views == 0 ? 1 : Views;
   using Board = std::conditional_t<(kCells <= 16), Nibbles, ByteCells>;
 
-  /// A board and what is known of it. Byte p of others[v] is the sum of all pattern values of view v but that of
-  /// pattern p: what the new value of a moved pattern has to be added to.
+  /// A board with derived data. Byte p of others[v] is the sum of all pattern values of view v except that of pattern
+  /// p, to which the new value of a moved pattern is added.
   struct Node {
     std::array<Board, kViews> board{};
     std::array<std::array<std::uint32_t, kMaxPatterns>, kViews> number{};
@@ -106,7 +106,7 @@ class Descent {
     frame.todo = todo;
   }
 
-  /// To the next node: a successor of this one, or of the nearest one before with any left. False at the end.
+  /// Advances to the next node: a successor of this one, or of the nearest ancestor with any left. False at the end.
   bool advance() {
     while (top_->todo == 0) {
       if (top_ == frames_.get()) return false;
@@ -120,7 +120,7 @@ class Descent {
     return true;
   }
 
-  /// Leaves the node's subtree out.
+  /// Skips the node's subtree.
   void skip() noexcept { top_->todo = 0; }
 
   static constexpr std::size_t turned(std::size_t cell) noexcept {
@@ -145,7 +145,7 @@ class Descent {
 
   static std::size_t pattern(std::uint32_t info, int view) noexcept { return info >> (kPatternBit + 4 * view) & 15; }
 
-  /// Puts the successor by a legal action into place `count`; it counts unless it is too far off by taxicab distance.
+  /// Writes the successor by a legal action to slot `count`; returns whether it is within the taxicab bound.
   template <int Action>
   unsigned try_action(Frame& frame, unsigned count) {
     const Node& node = frame.node;
@@ -161,7 +161,7 @@ class Descent {
     return count + (static_cast<std::int32_t>(farther) <= node.slack ? 1U : 0U);
   }
 
-  /// The number of the moved tile's pattern in view V. Only moves along a column of the view cross tiles.
+  /// The rank of the moved tile's pattern in view V. Only moves along a column of the view cross tiles.
   template <int V, int Action>
   std::uint32_t look(const Node& node, std::uint32_t tile, std::uint32_t info) const {
     constexpr bool kAlong = (Action < 2) == (V == 0);
@@ -209,7 +209,7 @@ class Descent {
         const std::size_t p = pattern(child.info, v);
         next.number[at][p] = child.number[at];
         next.sum[at] = child.sum[at];
-        // Every byte changes by as much as the value of p, but that of p itself.
+        // Every byte except that of p changes by the change of p's value.
         const auto change = static_cast<std::uint64_t>(next.sum[at] - node.sum[at]);
         next.others[at] = node.others[at] + change * kOnes - (change << (8 * p));
       }

@@ -1,4 +1,4 @@
-// Tables and automaton of one shape, loaded or made.
+// Loading or construction of the tables and automaton of a shape.
 #include "sliding/search/model.hpp"
 
 #include <cstdlib>
@@ -12,14 +12,14 @@
 namespace recommit::sliding {
 namespace {
 
-// Whatever changes the bytes of a file changes its version: the partition, the packing, the order of the automaton.
+// Increment when the bytes of a file change: partition, packing, order of the automaton.
 constexpr std::uint32_t kTablesVersion = 1;
 constexpr std::uint32_t kMovesVersion = 1;
 
 std::string shape_name(Shape shape) { return std::to_string(shape.rows) + "x" + std::to_string(shape.cols); }
 
 Automaton load_automaton(Shape shape) {
-  // Longer words gain less and less, and the table has to stay in the cache beside the patterns.
+  // Longer words have diminishing returns, and the table must fit in the cache beside the patterns.
   const int longest = shape.cells() <= 16 ? 13 : 11;
   TableSource source;
   const TableKey key{"sliding-" + shape_name(shape) + "-moves", kMovesVersion, Automaton::kBytes};
@@ -83,8 +83,8 @@ void Model::make_views() {
   for (int v = 0; v < views(); ++v) {
     View& view = views_[static_cast<std::size_t>(v)];
     const int across = v == 0 ? shape_.cols : shape_.rows;
-    // Tile t plays the part of tile `part` in this view.
-    std::array<std::pair<int, int>, kMaxCells> seat{};  // of the part: pattern and place in it
+    // Tile t has the role of tile `part` in this view.
+    std::array<std::pair<int, int>, kMaxCells> seat{};  // by role: pattern and index in it
     for (int p = 0; p < patterns(); ++p) {
       for (int i = 0; i < pattern(p).count(); ++i) seat[pattern(p).tiles()[static_cast<std::size_t>(i)]] = {p, i};
     }
@@ -109,7 +109,7 @@ void Model::make_farther() {
   for (int tile = 1; tile < shape_.cells(); ++tile) {
     for (int cell = 0; cell < shape_.cells(); ++cell) {
       for (int action = 0; action < kActions; ++action) {
-        // The blank comes from the cell on the other side; the tile goes there.
+        // The blank comes from the opposite cell, to which the tile moves.
         const int from = moves_.to[static_cast<std::size_t>(cell)][static_cast<std::size_t>(action ^ 1)];
         if (from == cell) continue;
         const bool away = taxicab(from, tile - 1, shape_.cols) > taxicab(cell, tile - 1, shape_.cols);

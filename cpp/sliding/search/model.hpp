@@ -1,4 +1,4 @@
-// What all searches of one shape read: pattern tables and an automaton.
+// Data of all searches of one shape: pattern tables and an automaton.
 #pragma once
 
 #include <array>
@@ -18,31 +18,31 @@
 
 namespace recommit::sliding {
 
-/// What bounds a search from below: taxicab distance alone, or with pattern tables on top.
+/// Lower bound of a search: taxicab distance only, or with pattern tables.
 enum class Database : std::uint8_t { Manhattan = 0, Small = 1, Large = 2 };
 
 inline constexpr int kMaxPatterns = 5;
 
-/// How one way of looking at a board (as it is, or mirrored at the main diagonal) finds its places in the tables.
-/// When the blank takes action a, the tile t it swaps with moves the other way, and the number of t's pattern changes
-/// by sign * (step[t][crossing] + the sum of jump[t][u] over the tiles u that t crosses in reading order); the sign is
-/// + for up and left. Only moves along a column of the view cross tiles.
+/// Table lookup for one view of a board (as it is, or mirrored at the main diagonal). When the blank takes action a,
+/// the tile t it swaps with moves the other way, and the rank of t's pattern changes by sign * (step[t][crossing] + the
+/// sum of jump[t][u] over the tiles u that t crosses in reading order); the sign is + for up and left. Only moves along
+/// a column of the view cross tiles.
 struct View {
   std::array<std::uint8_t, kMaxCells> pattern{};
   std::array<std::array<std::int32_t, 2>, kMaxCells> step{};
   std::array<std::array<std::int32_t, 32>, kMaxCells> jump{};
 };
 
-/// Everything a search knows about one shape: immutable, made once per process and shared by all threads.
+/// The data of one shape: immutable, made once per process and shared by all threads.
 class Model {
  public:
-  /// Loads or builds what `database` needs; `threads` and `watch` matter where something must be built.
+  /// Loads or builds the tables of `database`; `threads` and `watch` are for building.
   Model(Shape shape, Database database, int threads, Watch* watch);
 
-  /// The one model of this process; waits for whoever is making it.
+  /// The shared model of this process; waits while another thread makes it.
   static std::shared_ptr<const Model> shared(Shape shape, Database database, int threads, Watch* watch);
 
-  /// Does this process have that model already?
+  /// True if this process already has the model.
   static bool is_loaded(Shape shape, Database database);
 
   Shape shape() const noexcept { return shape_; }
@@ -56,10 +56,10 @@ class Model {
   const Automaton& automaton() const noexcept { return automaton_; }
   const Moves& moves() const noexcept { return moves_; }
 
-  /// Bit a: does tile t, standing in `cell`, move away from its goal when the blank takes action a to `cell`?
+  /// Bit a is set iff tile t in `cell` moves away from its goal when the blank takes action a to `cell`.
   const std::array<std::array<std::uint8_t, kMaxCells>, kMaxCells>& farther() const noexcept { return farther_; }
   int manhattan(const std::uint8_t* state) const noexcept;
-  /// Numbers of all patterns of a state as `view` sees it.
+  /// Ranks of all patterns of a state in `view`.
   void ranks(const std::uint8_t* state, int view, std::uint32_t* out) const noexcept;
 
   std::size_t bytes() const noexcept { return tables_.size(); }
@@ -82,7 +82,7 @@ class Model {
   Automaton automaton_;
 };
 
-/// Bytes of the tables that a model would hold.
+/// Bytes of a model's tables.
 std::size_t table_bytes(Shape shape, Database database);
 
 /// The tiles of each pattern; empty if this shape has no such database.

@@ -1,4 +1,4 @@
-// A board in one or two words.
+// Compact boards.
 #pragma once
 
 #include <array>
@@ -9,19 +9,19 @@
 
 namespace recommit::sliding {
 
-/// The tiles of a board of up to 16 cells, four bits each, cell 0 lowest. Copying one is copying a register.
+/// The tiles of a board of up to 16 cells, four bits each, cell 0 lowest: fits in a register.
 class Nibbles {
  public:
   static constexpr int kBits = 4;
   std::uint32_t get(std::size_t cell) const noexcept { return static_cast<std::uint32_t>(bits_ >> (4 * cell) & 15); }
   void put(std::size_t cell, std::uint32_t tile) noexcept { bits_ |= std::uint64_t{tile} << (4 * cell); }
-  /// The tile of `cell` goes to the free cell `blank`.
+  /// The board after moving the tile of `cell` to the free cell `blank`.
   Nibbles moved(std::size_t cell, std::size_t blank, std::uint32_t tile) const noexcept {
     Nibbles out;
     out.bits_ = bits_ ^ std::uint64_t{tile} << (4 * cell) ^ std::uint64_t{tile} << (4 * blank);
     return out;
   }
-  /// The tiles from `cell` on, kBits each; at least four of them, or as many as there are.
+  /// The tiles from `cell` on, kBits each; at least four, if there are as many.
   std::uint32_t window(std::size_t cell) const noexcept { return static_cast<std::uint32_t>(bits_ >> (4 * cell)); }
 
  private:

@@ -1,4 +1,4 @@
-// Which tiles form the patterns of each shape.
+// Partitions of the tiles into patterns, by shape.
 #include <cstddef>
 #include <utility>
 
@@ -14,8 +14,8 @@ struct Entry {
   std::vector<Tiles> tiles;
 };
 
-/// Chosen by counting nodes: compact patterns, the blank's goal corner kept together, at most 16 MB in all. Within a
-/// pattern the first tile is the most significant digit of the number.
+/// Chosen by node counts: compact patterns, with the corner of the blank's goal kept together, at most 16 MB in total.
+/// Within a pattern the first tile is the most significant digit of the rank.
 const std::vector<Entry>& small() {
   static const std::vector<Entry> entries = {
       {{2, 5}, {{1, 2, 6, 7, 3}, {4, 5, 8, 9}}},

@@ -1,4 +1,4 @@
-// The sliding search itself: iterative deepening over a tree of moves, compiled for each shape that is searched.
+// The sliding search: iterative deepening over a tree of moves, compiled for each shape.
 #include "sliding/search/search.hpp"
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace recommit::sliding {
 
-/// One descent for small trees; for large ones a crowd of them in turns, each on its own subtree, so that the cache
-/// misses of one are served while the others work. Subtrees are handed out in action order and the first of them with a
-/// plan wins, so the answer is that of a single descent.
+/// One descent for small trees; for large ones several interleaved descents on separate subtrees, to hide the latency
+/// of cache misses. Subtrees are assigned in action order and the first one with a plan wins, so the answer is that of
+/// a single descent.
 template <int Rows, int Cols, int Views>
 class Tree final : public Search {
  public:
@@ -48,17 +48,17 @@ class Tree final : public Search {
     root_.slack = (length - root_.manhattan) / 2;
     Status status = Status::Exact;
     if (!large_ && alone(effort, status, exists)) return status;
-    large_ = true;  // and so will be the next one, with more slack
+    large_ = true;  // also for the next iteration, with more slack
     return crowd(effort, exists);
   }
 
  private:
   using Descender = Descent<Rows, Cols, Views>;
   static constexpr std::size_t kLanes = 4;
-  static constexpr std::uint64_t kSmall = 400;  // nodes; starting again as a crowd costs little then
-  static constexpr std::size_t kSplit = 10;     // where the scout hands out subtrees
+  static constexpr std::uint64_t kSmall = 400;  // nodes; restarting interleaved is then cheap
+  static constexpr std::size_t kSplit = 10;     // depth at which the scout assigns subtrees
 
-  /// A descent through a subtree. `order` grows with the place of the subtree in action order.
+  /// A descent through a subtree. `order` is the position of the subtree in action order.
   struct Lane {
     explicit Lane(const Ground& ground) : descent(ground) {}
     Descender descent;
@@ -71,7 +71,7 @@ class Tree final : public Search {
     const auto v = static_cast<std::size_t>(view);
     model_->ranks(state, view, root_.number[v].data());
     int sum = 0;
-    for (int pass = 0; pass < 2; ++pass) {  // the sum first, then the sums without each
+    for (int pass = 0; pass < 2; ++pass) {  // first the sum, then the sums without each
       for (std::size_t p = 0; p < static_cast<std::size_t>(model_->patterns()); ++p) {
         const int value = packed_value(ground_.table[p], root_.number[v][p]);
         if (pass == 0) sum += value;
@@ -82,7 +82,7 @@ class Tree final : public Search {
     return sum;
   }
 
-  /// False if the tree turns out to be large; then nothing is decided yet.
+  /// False if the tree turns out to be large; the result is then undecided.
   bool alone(Effort& effort, Status& status, bool& exists) {
     scout_.begin(root_);
     const std::uint64_t most = std::min(effort.allowance(), kSmall);
@@ -94,7 +94,7 @@ class Tree final : public Search {
         return true;
       }
       if (!scout_.at_goal()) continue;
-      effort.check(visited + 1);  // a limit hit on the goal itself does not matter
+      effort.check(visited + 1);  // a limit hit at the goal does not matter
       plan_.clear();
       scout_.append_plan(plan_);
       exists = true;
@@ -129,7 +129,7 @@ class Tree final : public Search {
     return exists ? Status::Exact : status;
   }
 
-  /// One more node; false once a limit is hit.
+  /// Accounts for one node; false once a limit is hit.
   bool afford(Effort& effort) {
     if (visited_ == allowance_) {
       limit_ = effort.check(visited_);
@@ -141,7 +141,7 @@ class Tree final : public Search {
     return true;
   }
 
-  /// Judges what the lane proposed a round ago, goes to the next node and proposes there.
+  /// Judges the lane's last proposals, advances to the next node and proposes there.
   void step(Lane& lane) {
     lane.descent.judge();
     if (lane.order > best_ || !lane.descent.advance()) {
@@ -149,7 +149,7 @@ class Tree final : public Search {
     } else if (lane.descent.at_goal()) {
       lane.busy = false;
       best_ = lane.order;
-      scouting_ = false;  // all that is still to come lies behind
+      scouting_ = false;  // all later subtrees come after it in action order
       plan_.assign(lane.prefix.begin(), lane.prefix.end());
       lane.descent.append_plan(plan_);
     } else {
@@ -157,7 +157,7 @@ class Tree final : public Search {
     }
   }
 
-  /// The scout's next subtree, if there is one. False once a limit is hit.
+  /// Assigns the scout's next subtree, if any, to the lane. False once a limit is hit.
   bool hand_out(Lane& lane, Effort& effort) {
     while (scouting_) {
       scouting_ = scout_.advance();
@@ -239,7 +239,7 @@ std::unique_ptr<Search> Search::make(std::shared_ptr<const Model> model, const S
     case 45: return make_tree<4, 5>(std::move(model), options.pruning);
     case 54: return make_tree<5, 4>(std::move(model), options.pruning);
     case 55: return make_tree<5, 5>(std::move(model), options.pruning);
-    default: return nullptr;  // the table of a smaller board takes less memory than a search
+    default: return nullptr;  // smaller boards use a full table, which takes less memory
   }
 }
 

@@ -1,4 +1,4 @@
-// The sliding search: a board's distance where no full table fits.
+// The sliding search: distances of boards too large for a full table.
 #pragma once
 
 #include <chrono>
@@ -30,15 +30,15 @@
 /// search.cpp        several descents in turns on one tree, to hide the time that memory takes; the compiled shapes
 namespace recommit::sliding {
 
-/// What one question may still cost, and who is watching. Searches for the same question share one.
+/// Remaining limits and the watch of one query, shared by all its searches.
 class Effort {
  public:
   explicit Effort(const Limits& limits, Watch* watch = nullptr);
 
   std::uint64_t nodes() const noexcept { return nodes_; }
-  /// How many nodes may be visited before `check` wants to be asked again.
+  /// Number of nodes that may be visited before the next `check`.
   std::uint64_t allowance() const noexcept;
-  /// Accounts for visited nodes; Exact means go on. Polls the watch.
+  /// Accounts for visited nodes and polls the watch; Exact means continue.
   Status check(std::uint64_t visited);
 
  private:
@@ -51,7 +51,7 @@ class Effort {
   Watch* watch_;
 };
 
-/// No answer may depend on them.
+/// Options that must not affect any answer.
 struct SearchOptions {
   bool pruning = true;  ///< the automaton; without it only immediate reversals are skipped
 };
@@ -60,20 +60,20 @@ struct SearchOptions {
 /// successors were generated.
 class Search {
  public:
-  /// Null for boards of fewer than nine cells.
+  /// Returns null for boards of fewer than nine cells.
   static std::unique_ptr<Search> make(std::shared_ptr<const Model> model, const SearchOptions& options = {});
   virtual ~Search() = default;
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  /// Puts a solvable board on the table and returns a lower bound of its distance, of the same parity.
+  /// Sets the solvable start board; returns a lower bound of its distance, of the same parity.
   virtual int start(const std::uint8_t* state) = 0;
 
-  /// Is there a plan of exactly `length` actions (same parity as the bound), given that there is none shorter? Exact
-  /// with `exists` set says yes or no; then `plan` is the first such plan in action order.
+  /// Decides whether there is a plan of exactly `length` actions (same parity as the bound), given that there is none
+  /// shorter. If the status is Exact, `exists` is the answer, and `plan` the first such plan in action order.
   virtual Status within(int length, Effort& effort, bool& exists) = 0;
 
-  /// Plan of the last search that found one.
+  /// Plan of the last successful search.
   const std::vector<std::uint8_t>& plan() const noexcept { return plan_; }
 
  protected:

@@ -14,7 +14,7 @@
 namespace recommit::sliding {
 namespace {
 
-/// put(i, the table's entry of states[i]) for all of them.
+/// Calls put(i, the table's entry of states[i]) for all states.
 template <int N, class Put>
 void look_up(const std::uint8_t* states, Shape shape, const std::uint8_t* table, std::size_t begin, std::size_t end,
              const Put& put) {
@@ -24,7 +24,7 @@ void look_up(const std::uint8_t* states, Shape shape, const std::uint8_t* table,
   for (std::size_t at = begin; at < end; at += Lanes::kLanes) {
     const std::size_t count = std::min(Lanes::kLanes, end - at);
     const std::uint8_t* block = states + at * N;
-    if (count < Lanes::kLanes) {  // fill up with the last state
+    if (count < Lanes::kLanes) {  // pad with the last state
       std::memcpy(rest.data(), block, count * N);
       for (std::size_t i = count * N; i < rest.size(); ++i) rest[i] = rest[i - N];
       block = rest.data();
@@ -99,7 +99,7 @@ void FullTable::search(Watch* watch) {
         if (distance_[rank] < level) continue;
         if (distance_[rank] == kNone) by_layer_.push_back(rank);
         distance_[rank] = level;
-        optimal_[rank] = static_cast<std::uint8_t>(optimal_[rank] | 1U << (action ^ 1));  // back to here
+        optimal_[rank] = static_cast<std::uint8_t>(optimal_[rank] | 1U << (action ^ 1));  // the reverse move
       }
     }
     std::sort(by_layer_.begin() + layers_.back(), by_layer_.end());

@@ -1,4 +1,4 @@
-// The distance of every board of a small shape.
+// Distances of all boards of a small shape.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ class FullTable {
   static bool covers(Shape shape) noexcept { return shape.cells() <= kMaxTableCells; }
   /// Two bytes for every permutation, four for every solvable one.
   static std::size_t bytes_for(Shape shape) noexcept;
-  /// The one table of this process; waits for whoever is making it.
+  /// The shared table of this process; waits while another thread makes it.
   static std::shared_ptr<const FullTable> shared(Shape shape, Watch* watch = nullptr);
 
   FullTable(Shape shape, Watch* watch);
 
-  /// out[i] = distance of states[i], kUnsolvable where there is none; throws ValueError unless it is a permutation.
+  /// out[i] = distance of states[i], or kUnsolvable; throws ValueError unless it is a permutation.
   void distances(const std::uint8_t* states, Distance* out, std::size_t begin, std::size_t end) const;
-  /// masks[i][a]: does action a lower the distance of states[i]? Throws like `distances`.
+  /// masks[i][a]: 1 if action a lowers the distance of states[i]. Throws like `distances`.
   void optimal_actions(const std::uint8_t* states, std::uint8_t* masks, std::size_t begin, std::size_t end) const;
-  /// One state, known to be a permutation.
+  /// For a single state, which must be a permutation.
   Distance distance(const std::uint8_t* state) const noexcept;
   /// The same: bit a is set iff action a lowers the distance.
   unsigned optimal_actions(const std::uint8_t* state) const noexcept;
@@ -39,7 +39,7 @@ class FullTable {
   Shape shape() const noexcept { return shape_; }
   std::size_t bytes() const noexcept { return bytes_for(shape_); }
   Distance farthest() const noexcept { return static_cast<Distance>(layers_.size()) - 2; }
-  /// How many states have this distance.
+  /// Number of states at this distance.
   std::uint32_t layer_size(Distance distance) const noexcept;
   /// State number `index` (in lexicographic order) of a layer.
   void layer_state(Distance distance, std::uint32_t index, std::uint8_t* out) const noexcept;
@@ -50,7 +50,7 @@ class FullTable {
   Shape shape_;
   std::vector<std::uint8_t> distance_, optimal_;
   std::vector<std::uint32_t> by_layer_;  // numbers of all solvable states, ascending within a layer
-  std::vector<std::uint32_t> layers_;    // where each layer starts, and the end
+  std::vector<std::uint32_t> layers_;    // start of each layer, and the end
 };
 
 }  // namespace recommit::sliding

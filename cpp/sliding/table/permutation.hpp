@@ -1,4 +1,4 @@
-// Boards as numbers of permutations, and back.
+// Ranking of permutations.
 #pragma once
 
 #include <array>
@@ -52,13 +52,13 @@ class LaneRanks {
     }
   }
 
-  /// False if some lane is no permutation; else the ranks.
+  /// Writes the ranks; false if a lane is not a permutation.
   bool ranks(std::array<std::uint32_t, kLanes>& out) const noexcept {
     Bytes wrong{};
     Words high{}, low{};
     for (std::size_t i = 0; i < N; ++i) {
-      // One statement per loop and no conditions: a compiler that sees two comparisons of the same bytes makes a branch
-      // of them, and thirty times slower code.
+      // One statement per loop and no conditions: compilers turn two comparisons of the same bytes into a branch, which
+      // is thirty times slower.
       Bytes digit{};
       for (std::size_t j = i + 1; j < N; ++j) add_less(digit, column_[j], column_[i]);
       for (std::size_t j = i + 1; j < N; ++j) note_equal(wrong, column_[j], column_[i]);

@@ -1,4 +1,4 @@
-// Levels made backwards, by pulling boxes away from their goals.
+// Generation of levels by pulling boxes away from their goals.
 #include "sokoban/rooms/reverse_pull.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMinSide = 3;
 
-/// Everything one instance needs, kept between instances so that a batch allocates once. One per thread.
+/// Working memory of an instance, reused so that a batch allocates once. One per thread.
 class Builder {
  public:
   Builder(Shape shape, int boxes)
@@ -43,7 +43,7 @@ class Builder {
     write(out);
   }
 
-  /// The way back, first action first.
+  /// The solution: the reversed sequence of the recorded actions.
   std::vector<std::uint8_t> plan() const { return {backwards_.rbegin(), backwards_.rend()}; }
 
  private:
@@ -71,7 +71,7 @@ class Builder {
     box_.push_back(cell);
   }
 
-  /// The first box gets a player beside it and a free cell behind the player, so that one pull is always possible.
+  /// Places the player beside the first box with a free cell behind, so that one pull is always possible.
   void place_goals(Rng& rng) {
     const int height = shape_.rows - 2, width = shape_.cols - 2;
     const bool across = width >= 3 && (height < 3 || draw(rng, 2) == 1);
@@ -105,7 +105,7 @@ class Builder {
     return goal + step_[draw(rng, 4)];
   }
 
-  /// Each box is pulled once if it can be, then random ones; last the player strolls somewhere.
+  /// Pulls each box once if possible, then random ones; finally walks the player to a random cell.
   void play_backwards(Rng& rng) {
     const int longest = std::max(1, std::max(shape_.rows, shape_.cols) / 2);
     pull(0, first_direction_, 1 + draw(rng, longest));
@@ -131,7 +131,7 @@ class Builder {
     return true;
   }
 
-  /// The player stands beside the box on its `direction` side. A pull that would solve the level again is not made.
+  /// Pulls a box; the player must stand on its `direction` side. Pulls that would solve the level are skipped.
   void pull(int which, int direction, int length) {
     for (int& box = box_[at(which)]; length > 0; --length) {
       const int behind = player_ + step_[direction];
@@ -147,7 +147,7 @@ class Builder {
     }
   }
 
-  /// Breadth-first from `start` until `target` is seen; from_ holds the direction by which each cell was entered.
+  /// Breadth-first search from `start` until `target` is reached; from_ stores the direction of entry of each cell.
   int flood(int start, int target, int turn) {
     std::fill(seen_.begin(), seen_.end(), std::uint8_t{0});
     int head = 0, tail = 0;
@@ -166,7 +166,7 @@ class Builder {
     return tail;
   }
 
-  /// Takes the walk that flood() found to `target`.
+  /// Records the walk to `target` found by flood().
   void walk_back_to(int target) {
     way_.clear();
     for (int cell = target; cell != player_; cell -= step_[from_[at(cell)]]) {
@@ -177,8 +177,8 @@ class Builder {
     player_ = target;
   }
 
-  /// Cells that the plan never touches may become walls without making it invalid. How many do is drawn per level,
-  /// from open rooms to bare corridors; pockets that the walls cut off are filled.
+  /// Turns cells that the plan never touches into walls, which keeps it valid. Their number is drawn per level, from
+  /// open rooms to bare corridors; disconnected pockets are filled.
   void add_walls(Rng& rng) {
     order_.clear();
     for (const int cell : interior_) {
@@ -186,7 +186,7 @@ class Builder {
     }
     rng.shuffle(order_);
     const int choices = static_cast<int>(order_.size()) + 1, once = draw(rng, choices), twice = draw(rng, choices);
-    const int walls = std::max(once, twice);  // open rooms look alike, so they are the rarer kind
+    const int walls = std::max(once, twice);  // open rooms look alike, so they are rarer
     for (const int cell : std::span(order_).first(at(walls))) wall_[at(cell)] = 1;
     for (const int box : box_) box_at_[at(box)] = 0;
     flood(player_, -1, 0);
@@ -207,7 +207,7 @@ class Builder {
   std::size_t size_;
   int step_[kActions];
   std::vector<std::uint8_t> wall_, goal_, box_at_;
-  std::vector<std::uint8_t> touched_;  ///< the player or a box stands here at some time of the plan
+  std::vector<std::uint8_t> touched_;  ///< cells occupied by the player or a box during the plan
   std::vector<std::uint8_t> seen_, from_;
   std::vector<int> queue_, interior_, order_, box_;
   std::vector<std::uint8_t> backwards_, way_;  ///< actions of the plan, last first

@@ -1,4 +1,4 @@
-// Random levels with a certificate: the plan by which they were made.
+// Random levels with a certificate: a known plan.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace recommit::sokoban {
 
-/// A level that is solvable because a plan for it is known. `state` is rows x cols cell codes; replaying `plan` with
-/// execute() solves it, and no shorter prefix does more than lead there. The plan is a certificate, not an optimum.
+/// A level with a known plan, and hence solvable. `state` is rows x cols cell codes; replaying `plan` with execute()
+/// solves it, and no shorter prefix does. The plan is a certificate, not optimal.
 struct CertifiedLevel {
   std::vector<std::uint8_t> state;
   std::vector<std::uint8_t> plan;
 };
 
-/// Throws ValueError, naming what was asked and what is possible, unless levels of this shape can hold `boxes` boxes:
-/// 3..64 by 3..64 cells with the outer wall, one side at least 5, and boxes in 1..(rows - 2) * (cols - 2) - 2. These
-/// conditions are also sufficient: no request that passes can fail later.
+/// Throws ValueError, naming requested and possible values, unless levels of this shape can hold `boxes` boxes: 3..64
+/// by 3..64 cells with the outer wall, one side at least 5, and boxes in 1..(rows - 2) * (cols - 2) - 2. These
+/// conditions are also sufficient: a request that passes cannot fail later.
 void check_reverse_request(Shape shape, int boxes);
 
 /// out[i] for i in [begin, end) becomes instance start + i: a solved open room, played backwards by random pulls and
-/// walks, then filled with walls wherever the recorded way back does not pass. Never solved at the start, exactly
-/// `boxes` boxes and goals, enclosed by the outer wall, every floor cell connected to the player through non-walls.
-/// An instance is a function of (shape, boxes, seed, its index) alone.
+/// walks, then filled with walls off the recorded plan. Never solved at the start, exactly `boxes` boxes and goals,
+/// enclosed by the outer wall, every floor cell connected to the player through non-walls. An instance is a function of
+/// (shape, boxes, seed, its index) alone.
 void generate_reverse(Shape shape, int boxes, std::uint64_t seed, std::uint64_t start, std::uint8_t* out,
                       std::size_t begin, std::size_t end);
 

@@ -1,4 +1,4 @@
-// The families of random rooms: halls, chambers, caves, mosaics, corridors, walks.
+// Generators of the families of random rooms.
 #include "sokoban/rooms/rooms.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace recommit::sokoban {
 namespace {
 
-/// A room in the making: the interior may be drawn on, the outer wall stays.
+/// A room under construction; only its interior can be changed.
 class Canvas {
  public:
   Canvas(Shape shape, Rng& rng, std::uint8_t inside)
@@ -37,7 +37,7 @@ class Canvas {
     }
   }
 
-  /// lo..hi, both included.
+  /// Uniform in lo..hi, inclusive.
   int between(int lo, int hi) {
     return lo + static_cast<int>(rng_.below(static_cast<std::uint32_t>(std::max(hi - lo, 0) + 1)));
   }
@@ -76,7 +76,7 @@ void draw_cave(Canvas& canvas) {
   }
 }
 
-/// Splits a hall by a wall with a door or two until the pieces are small, or chance has it.
+/// Recursively splits a hall by walls with a door or two, until the parts are small, or at random.
 void split(Canvas& canvas, int top, int left, int bottom, int right) {
   const int height = bottom - top, width = right - left;
   const bool across = height > width || (height == width && canvas.chance(50));  // the wall runs from left to right
@@ -91,7 +91,7 @@ void split(Canvas& canvas, int top, int left, int bottom, int right) {
     split(canvas, top, left, bottom, at);
     split(canvas, top, at + 1, bottom, right);
   }
-  // A door opens only where both sides are floor, which the walls of the pieces leave open somewhere.
+  // A door needs floor on both sides, which the walls of the parts leave somewhere.
   std::vector<int> doors;
   for (int i = across ? left : top; i < (across ? right : bottom); ++i) {
     const bool open = across ? !canvas.wall(at - 1, i) && !canvas.wall(at + 1, i)
@@ -170,11 +170,11 @@ void draw_rectangles(Canvas& canvas) {
   canvas.strew(canvas.between(0, 14));
 }
 
-/// What a step of a walk digs around it, bit 3 * row + col.
+/// Cells that a step of a walk digs around it, bit 3 * row + col.
 constexpr std::array<unsigned, 5> kBrushes{0b000'111'000, 0b010'010'010, 0b010'011'000, 0b011'011'000, 0b010'110'000};
 
-/// The rooms of Racaniere et al. (2017), appendix C, which Boxoban's levels are made of: 1.7 (rows + columns) steps,
-/// each in the direction of the one before or, in 35 of 100, a new one.
+/// The rooms of Racaniere et al. (2017), appendix C, as in Boxoban: 1.7 (rows + columns) steps, each in the previous
+/// direction or, with probability 0.35, a new one.
 void draw_walk(Canvas& canvas) {
   const Shape shape = canvas.shape();
   int row = canvas.between(1, shape.rows - 2), col = canvas.between(1, shape.cols - 2);
@@ -190,12 +190,12 @@ void draw_walk(Canvas& canvas) {
   }
 }
 
-/// The four cells around a floor cell, which the outer wall keeps inside the grid.
+/// The four neighbours of a floor cell, inside the grid thanks to the outer wall.
 std::array<int, kActions> around(Shape shape, int cell) {
   return {cell - shape.cols, cell + shape.cols, cell - 1, cell + 1};
 }
 
-/// Cells of the piece that holds `from`, in the order in which a ball around it, ragged by chance, swallows them.
+/// Up to `most` cells connected to `from`, in the order of a breadth-first search, randomised if `rng` is given.
 std::vector<int> piece(const Room& room, Shape shape, int from, std::size_t most, Rng* rng) {
   std::vector<std::uint8_t> seen(room.size());
   std::vector<int> cells{from};
@@ -214,7 +214,7 @@ std::vector<int> piece(const Room& room, Shape shape, int from, std::size_t most
   return cells;
 }
 
-/// Keeps the largest connected piece of floor, and of it no more than `most` cells.
+/// Keeps the largest connected component of floor, reduced to at most `most` cells.
 Room keep_one_piece(const Room& room, Shape shape, std::size_t most, Rng& rng) {
   std::vector<std::uint8_t> seen(room.size());
   std::vector<int> best;

@@ -1,4 +1,4 @@
-// The Hungarian method, row by row, and the exchange of one row.
+// The Hungarian method, row by row, and re-solving with one row exchanged.
 #include "sokoban/search/assignment.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ int Assignment::solve(const std::vector<const std::uint16_t*>& rows, const std::
   std::fill(column_price_.begin(), column_price_.end(), 0);
   std::fill(row_of_.begin(), row_of_.end(), kNone);
   for (std::size_t row = 0; row < rows.size();
-       ++row) {  // whoever comes first has its cheapest; the prices are feasible
+       ++row) {  // greedy start: the first row gets its cheapest column; prices are feasible
     const std::uint16_t column = cheapest[row];
     row_price_[row] = cost(row, column);
     column_of_[row] = row_of_[column] == kNone ? column : kNone;
@@ -37,7 +37,7 @@ int Assignment::solve(const std::vector<const std::uint16_t*>& rows, const std::
   return total_ < kHuge ? total_ : kImpossible;
 }
 
-/// Reduced costs of a row whose price is 0, as lengths of the paths of one step.
+/// Initialises path lengths with the reduced costs of a row of price 0.
 void Assignment::start(const std::uint16_t* costs) {
   for (std::size_t j = 0; j < size_; ++j) {
     const int price = costs == nullptr ? 0 : costs[j] < kFar ? costs[j] : kHuge;
@@ -59,7 +59,7 @@ std::size_t Assignment::nearest_open() const noexcept {
   return nearest;
 }
 
-/// Goes on from a paired column through its row.
+/// Relaxes path lengths through a paired column's row.
 void Assignment::relax(std::size_t column) {
   done_[column] = 1;
   const std::size_t row = row_of_[column];

@@ -1,4 +1,4 @@
-// The least cost of giving every box a goal of its own.
+// Minimum-cost assignment of boxes to distinct goals.
 #pragma once
 
 #include <cstddef>
@@ -7,31 +7,30 @@
 
 namespace recommit::sokoban {
 
-/// Least total cost of giving every row a column of its own (Hungarian method, exact), and what becomes of it when
-/// one row is exchanged. Rows are read through pointers into somebody else's cost table, which has to outlive them.
-/// Not for several threads at once.
+/// Minimum-cost assignment of rows to distinct columns (Hungarian method, exact), and its update when one row is
+/// exchanged. Rows are pointers into an external cost table, which must outlive them. Not thread-safe.
 class Assignment {
  public:
-  static constexpr std::uint16_t kFar = 0x7FFF;  ///< a cost of at least this: no such pairing
-  static constexpr int kImpossible = 1 << 28;    ///< a total: some row can have no column
+  static constexpr std::uint16_t kFar = 0x7FFF;  ///< costs of at least this mark impossible pairs
+  static constexpr int kImpossible = 1 << 28;    ///< total if some row cannot be assigned
 
   /// Missing rows (rows < columns) are free everywhere.
   explicit Assignment(std::size_t columns);
 
-  /// Solves from scratch. At most as many rows as columns; cheapest[i] is a column of least cost of row i.
+  /// Solves from scratch, for at most as many rows as columns; cheapest[i] is a cheapest column of row i.
   int solve(const std::vector<const std::uint16_t*>& rows, const std::vector<std::uint16_t>& cheapest);
 
-  /// Total of the last solved problem with one row exchanged; that problem stays as it was. Only after solve()
-  /// returned a possible total.
+  /// Total of the last solved problem with one row exchanged; the problem is not modified. Requires a possible total of
+  /// solve().
   int exchanged(std::size_t row, const std::uint16_t* costs);
 
-  /// A lower bound on exchanged(), from the prices alone: much cheaper.
+  /// A much cheaper lower bound on exchanged(), from the prices alone.
   int exchanged_at_least(std::size_t row, const std::uint16_t* costs) const noexcept;
 
   static std::size_t bytes_for(std::size_t columns) noexcept { return columns * 40; }
 
  private:
-  static constexpr int kHuge = 1 << 20;  // stands for an impossible pairing while solving
+  static constexpr int kHuge = 1 << 20;  // cost of impossible pairs while solving
 
   int cost(std::size_t row, std::size_t column) const noexcept {
     const std::uint16_t* costs = rows_[row];

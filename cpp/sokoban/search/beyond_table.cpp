@@ -1,4 +1,4 @@
-// The search as a solver: limits handed on, its result as a solution.
+// Adapter from the search to the solver's interface.
 #include "sokoban/search/beyond_table.hpp"
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace recommit::sokoban {
 
 Solution beyond_table(const Level& level, const State& state, const Limits& limits, bool first, Watch* watch) {
-  // This is the one place where the solver meets the forward search.
+  // The only use of the forward search by the solver.
   SearchOptions options;
   options.first = first;
   SearchResult result = search(level, state, limits, options, watch);

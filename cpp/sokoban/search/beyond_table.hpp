@@ -1,4 +1,4 @@
-// The solver's answer where a level's table is too large.
+// Solving of states whose level's table is too large.
 #pragma once
 
 #include "core/limits.hpp"
@@ -8,8 +8,8 @@
 
 namespace recommit::sokoban {
 
-/// Answers a state whose table does not fit the limits, by bounded forward search. Boxes outside the region have been
-/// judged already. `first` asks for the lexicographically smallest plan, which costs extra.
+/// Solves a state whose table exceeds the limits, by bounded forward search. Boxes outside the region must have been
+/// checked before. `first` requests the lexicographically smallest plan, at extra cost.
 Solution beyond_table(const Level& level, const State& state, const Limits& limits, bool first, Watch* watch);
 
 }  // namespace recommit::sokoban

@@ -1,4 +1,4 @@
-// Plays of a closed-off area's boxes, tried until one opens it or none does.
+// Exhaustive trial of a corral's boxes.
 #include "sokoban/search/deadlock_corral.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void Corral::put(const std::vector<std::uint16_t>& boxes, std::uint8_t value) {
   for (const std::uint16_t box : boxes) occupied_[box] = value;
 }
 
-/// Marks the player's reach and names it by its least cell.
+/// Marks the player's reach; returns its smallest cell as identifier.
 std::uint16_t Corral::flood(int player) {
   std::fill(reached_.begin(), reached_.end(), std::uint8_t{0});
   auto least = static_cast<std::uint16_t>(player);
@@ -43,7 +43,7 @@ std::uint16_t Corral::flood(int player) {
   return least;
 }
 
-/// The closed-off area around `seed`, and the boxes beside it.
+/// Finds the closed-off area around `seed`, and the boxes around it.
 void Corral::find_area(int seed, const std::vector<std::uint8_t>& occupied) {
   ring_.clear();
   area_[at(seed)] = 1;

@@ -1,4 +1,4 @@
-// The second of the deadlock rules: corrals.
+// The second deadlock rule: corrals.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@
 #include "sokoban/search/deadlock_freeze.hpp"
 #include "sokoban/search/push_graph.hpp"
 
-/// The second of the deadlock rules; deadlock_freeze.hpp says what makes a rule sound.
+/// The second deadlock rule; soundness is defined in deadlock_freeze.hpp.
 namespace recommit::sokoban {
 
-/// Corral deadlocks: an area that the player cannot enter, whose boxes can neither let the player in nor all come to
-/// goals, even with all other boxes taken away.
+/// Corral deadlocks: an area that the player cannot enter, whose boxes can neither let the player in nor all reach
+/// goals, even with all other boxes removed.
 ///
-/// Sound: a solution of the whole level, with the pushes of the other boxes made walks, solves the level of the
-/// corral's boxes alone. So if every play of those boxes is tried, dropping only frozen ones, and none ends on goals
-/// or opens the corral (where the trial stops and says "alive"), there is no solution. A trial that grows too large
-/// says "alive" too. Not for several threads at once.
+/// Sound: a solution of the whole level, with pushes of other boxes turned into walks, solves the level with only the
+/// corral's boxes. So if all plays of those boxes are tried, pruning only frozen ones, and none ends on goals or opens
+/// the corral (which stops the trial as "alive"), there is no solution. A trial that grows too large is also "alive".
+/// Not thread-safe.
 class Corral {
  public:
   explicit Corral(const PushGraph& graph);
 
-  /// occupied[c] != 0 for boxes and wall(), walk[c] != 0xFFFF where the player gets; boxes are cells.
+  /// occupied[c] != 0 for boxes and wall(), walk[c] != 0xFFFF in the player's reach; boxes are cells.
   bool dead(const std::vector<std::uint16_t>& boxes, const std::vector<std::uint8_t>& occupied,
             const std::vector<std::uint16_t>& walk, int player);
 
@@ -32,7 +32,7 @@ class Corral {
   static constexpr std::size_t kMostBoxes = 12;
   struct Play {
     std::vector<std::uint16_t> boxes;  // ascending
-    std::uint16_t player;              // the least cell in reach
+    std::uint16_t player;              // smallest cell in reach
     auto operator<=>(const Play&) const = default;
   };
   enum class Verdict { Open, Alive, Dead };
@@ -46,7 +46,7 @@ class Corral {
 
   const PushGraph& graph_;
   Freeze freeze_;
-  std::vector<std::uint8_t> area_;      ///< 1: in the corral under trial, 2: in one tried before
+  std::vector<std::uint8_t> area_;      ///< 1: in the current corral, 2: in one tried before
   std::vector<std::uint16_t> ring_;     ///< boxes around it
   std::vector<std::uint8_t> occupied_;  ///< of the trial
   std::vector<std::uint8_t> reached_;

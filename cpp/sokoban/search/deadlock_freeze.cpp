@@ -3,7 +3,7 @@
 
 namespace recommit::sokoban {
 
-/// On some axis both neighbours are not held and at least one of them is live.
+/// True if on some axis neither neighbour is held and at least one of them is live.
 template <class Held>
 bool Freeze::can_move(int cell, Held held) const noexcept {
   for (const int action : {0, 2}) {
@@ -18,7 +18,7 @@ bool Freeze::dead(int cell, const std::vector<std::uint8_t>& occupied) {
   if (can_move(cell, [&](int c) { return occupied[at(c)] != 0; })) return false;
   cluster_.assign(1, static_cast<std::uint16_t>(cell));
   member_[at(cell)] = 1;
-  for (std::size_t i = 0; i < cluster_.size(); ++i) {  // all boxes connected with this one
+  for (std::size_t i = 0; i < cluster_.size(); ++i) {  // all boxes connected to this one
     for (int action = 0; action < kActions; ++action) {
       const int there = graph_.next(cluster_[i], action);
       if (there == graph_.wall() || occupied[at(there)] == 0 || member_[at(there)] != 0) continue;

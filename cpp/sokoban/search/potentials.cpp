@@ -1,4 +1,4 @@
-// Simple potentials, and changes of them that raise the bounds of sampled states.
+// Simple potentials, and hill climbing on the bounds of sampled states.
 #include "sokoban/search/potentials.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Potential = PushBound::Potential;
 
-/// Steps from the nearest of `from`, boxes ignored.
+/// Distance in steps from the nearest cell of `from`, ignoring boxes.
 Potential steps_from(const PushGraph& graph, std::vector<std::uint16_t> from) {
   Potential steps(at(graph.cells()) + 1, -1);
   for (const std::uint16_t cell : from) steps[cell] = 0;
@@ -35,7 +35,7 @@ Potential negated(Potential potential) {
 std::uint16_t middle_goal(const PushGraph& graph) {
   std::uint16_t middle = graph.goal_cells().front();
   int least = -1;
-  const std::size_t some = std::min<std::size_t>(graph.goal_cells().size(), 32);  // enough for a middle
+  const std::size_t some = std::min<std::size_t>(graph.goal_cells().size(), 32);  // enough for an estimate
   for (std::size_t i = 0; i < some; ++i) {
     const Potential steps = steps_from(graph, {graph.goal_cells()[i]});
     int sum = 0;
@@ -47,7 +47,7 @@ std::uint16_t middle_goal(const PushGraph& graph) {
   return middle;
 }
 
-/// Raises (by > 0) or lowers the potential at `centre` and as far around as steps of at most 1 require.
+/// Raises (by > 0) or lowers the potential at `centre`, and around it as far as needed for steps of at most 1.
 Potential with_cone(const PushGraph& graph, const Potential& potential, std::uint16_t centre, int by) {
   const Potential steps = steps_from(graph, {centre});
   Potential out = potential;
@@ -59,7 +59,7 @@ Potential with_cone(const PushGraph& graph, const Potential& potential, std::uin
   return out;
 }
 
-/// Bound of potential k alone for a sample; `bound` has the sample's boxes.
+/// Bound of potential k alone for a sample, whose boxes are set in `bound`.
 int bound_of(const PushBound& bound, std::size_t k, const BoundSample& sample) {
   return bound.bound(k, bound.value(k), sample.player);
 }
@@ -87,9 +87,9 @@ class Climb {
   }
 
  private:
-  using Score = std::pair<int, int>;  // with the others' help first; then alone, so that plateaus do not lead down
+  using Score = std::pair<int, int>;  // combined with the others first, then alone, to break ties on plateaus
 
-  /// Also notes what the potentials that are there give each sample.
+  /// Also records each sample's bound under the existing potentials.
   std::size_t best_so_far() {
     std::vector<int> sums(bound_.count());
     for (std::size_t i = 0; i < samples_.size(); ++i) {

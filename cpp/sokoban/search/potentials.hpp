@@ -1,4 +1,4 @@
-// The potentials that lower bounds are made of.
+// Potentials for lower bounds.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace recommit::sokoban {
 
-/// A state for which a potential should give a good bound.
+/// A state on which potentials are fitted.
 struct BoundSample {
   std::vector<std::uint16_t> boxes;  ///< live numbers
   std::uint16_t player = 0;
 };
 
-/// The shapes worth trying first: slopes along and across the grid, and distance to (and from) the goals.
+/// Initial candidates: slopes along and across the grid, and distance to (and from) the goals.
 std::vector<PushBound::Potential> simple_potentials(const Level& level, const PushGraph& graph);
 
-/// Adds the simple potential that gives the largest bound for `sample`.
+/// Adds the simple potential with the largest bound for `sample`.
 void add_best_simple(const Level& level, const PushGraph& graph, PushBound& bound, const BoundSample& sample);
 
-/// Adds a potential found by hill climbing from the one that serves the samples best: cones are raised or lowered
-/// (which keeps steps of at most 1) wherever that does not lower the sum, over the samples, of the largest bound that
-/// all potentials together give. A pure function of its arguments.
+/// Adds a potential found by hill climbing from the best one for the samples: cones are raised or lowered (keeping
+/// steps of at most 1) if that does not lower the sum, over the samples, of the largest bound of all potentials.
+/// Deterministic.
 void add_climbed(const PushGraph& graph, PushBound& bound, const std::vector<BoundSample>& samples, int tries, Rng rng);
 
 }  // namespace recommit::sokoban

@@ -1,4 +1,4 @@
-// Bounds of a set of boxes, and of one that differs by a single push.
+// Bounds of a set of boxes, and of sets that differ by a single push.
 #include "sokoban/search/push_bound.hpp"
 
 #include <algorithm>

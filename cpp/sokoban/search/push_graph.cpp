@@ -1,4 +1,4 @@
-// Live cells, sides, parts and pushes of a lone box, numbered.
+// Construction of the push graph of a lone box.
 #include "sokoban/search/push_graph.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace recommit::sokoban {
 namespace {
 
-/// Directions around a cell in turn, so that neighbours in this list share a corner.
+/// Directions in circular order, so that neighbours in this list share a corner.
 constexpr int kRing[4] = {0, 3, 1, 2};
 
 }  // namespace
@@ -51,7 +51,7 @@ void PushGraph::number(const Level& level) {
   }
 }
 
-/// Sides that share an open corner are connected at once; only where that leaves several parts a flood decides.
+/// Sides that share an open corner are connected directly; only if that leaves several parts, a flood fill decides.
 void PushGraph::find_parts(bool sides) {
   part_.resize(cell_of_live_.size());
   std::vector<std::uint32_t> seen(at(cells_) + 1);
@@ -97,7 +97,7 @@ void PushGraph::find_parts(bool sides) {
 void PushGraph::link() {
   for (int live = 0; live < live_cells(); ++live) {
     const int box = cell_of(live);
-    for (int action = 0; action < kActions; ++action) {  // the last push went this way
+    for (int action = 0; action < kActions; ++action) {  // direction of the last push
       const int behind = next(box, action ^ 1), further = next(behind, action ^ 1);
       if (behind == wall() || further == wall() || !is_live(behind)) continue;
       const int before = live_of(behind);

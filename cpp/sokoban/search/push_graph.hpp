@@ -1,4 +1,4 @@
-// The ways of a lone box through a level.
+// The push graph of a lone box in a level.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace recommit::sokoban {
 /// A cell, action or box as an index.
 inline std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
 
-/// The ways of a lone box through a level, the form in which the search reads a Level.
+/// The push graph of a lone box: the search's representation of a Level.
 ///
-/// Cells keep the Level's numbers; every wall is the one extra cell `wall()`, so that neighbours need no test. Live
-/// cells are numbered again, densely. A *side* of a live cell is the direction in which a player beside a box on it
-/// stands; two sides in one *part* are connected by a walk around a lone box. An arc is one push of a lone box: from
-/// (cell, part) to (cell, part), with the player's step that makes it. Immutable, any number of threads may read it.
+/// Cells keep the Level's numbers; all walls are the one extra cell `wall()`, so that neighbours need no test. Live
+/// cells also have dense numbers. A *side* of a live cell is the direction of a player standing beside a box on it; two
+/// sides in one *part* are connected by a walk around a lone box. An arc is one push of a lone box: from (cell, part)
+/// to (cell, part), with the player's step. Immutable and thread-safe.
 class PushGraph {
  public:
   struct Arc {
@@ -27,7 +27,7 @@ class PushGraph {
     std::uint16_t player_from, player_to;  ///< cells
   };
 
-  /// `sides` off: every cell is one part, as if the player could fly around a box (weaker bounds, for tests).
+  /// Without `sides` every cell is one part, as if the player could pass any box (weaker bounds, for tests).
   explicit PushGraph(const Level& level, bool sides = true);
 
   int cells() const noexcept { return cells_; }
@@ -41,18 +41,18 @@ class PushGraph {
   int cell_of(int live) const noexcept { return cell_of_live_[at(live)]; }
   const std::vector<std::uint16_t>& goal_cells() const noexcept { return goals_; }
 
-  /// False if a lone box on live cell `live` is lost while the player stands on its side `side`.
+  /// False if a lone box on live cell `live` is lost with the player on side `side`.
   bool side_lives(int live, int side) const noexcept { return side_lives_[at(live)][at(side)]; }
 
   /// Cells where the player may stand after the last push of a solution.
   const std::vector<std::uint16_t>& end_cells() const noexcept { return ends_; }
 
-  /// Least cost of pushing a lone box from live cell i to goal g, out[i * goals() + g]; kFar if impossible. An arc
-  /// costs 1 + potential[player_to] - potential[player_from], which has to be 0, 1 or 2; walks are free.
+  /// Minimum cost of pushing a lone box from live cell i to goal g, out[i * goals() + g]; kFar if impossible. An arc
+  /// costs 1 + potential[player_to] - potential[player_from], which must be 0, 1 or 2; walks are free.
   void costs(const std::vector<std::int16_t>& potential, std::uint16_t* out) const;
   static constexpr std::uint16_t kFar = 0x7FFF;
 
-  /// Bytes of the largest thing this holds, known before it is made.
+  /// Bytes of the largest member, known before construction.
   static std::size_t bytes_for(const Level& level) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// The search's loop: take the best node, walk, push, bound, drop or keep.
+// The search loop: expansion, bounds and pruning.
 #include "sokoban/search/search.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void Search::load(std::uint32_t set) {
   for (const std::uint16_t box : boxes_) occupied_[at(graph_.cell_of(box))] = 1;
 }
 
-/// Exact walking distances around the boxes in hand.
+/// Computes exact walking distances around the current boxes.
 void Search::walk_from(int player) {
   std::fill(walk_.begin(), walk_.end(), kUnreached);
   std::size_t head = 0, tail = 0;
@@ -40,15 +40,15 @@ void Search::walk_from(int player) {
   }
 }
 
-/// Lower bound on the actions left from the boxes in hand.
+/// Lower bound on the remaining actions from the current boxes.
 int Search::bound_here(int player) const {
   int least = 0;
   for (std::size_t k = 0; k < bound_.count(); ++k) least = std::max(least, bound_.bound(k, bound_.value(k), player));
   return least;
 }
 
-/// Better potentials cost time to find, so a search earns them by its length. What was stored under weaker ones is
-/// judged anew when its turn comes.
+/// Adds better potentials, which take time to find, once a search has run long enough. Nodes stored under weaker ones
+/// are re-evaluated when popped.
 void Search::improve_bound(std::uint32_t node) {
   constexpr std::uint64_t kEvery = 64;
   if (expanded_ % kEvery == 0) samples_[expanded_ / kEvery % kSamples] = node;
@@ -75,10 +75,10 @@ void Search::prepare() {
   key_.resize(words_);
 }
 
-/// Looks at the start as at any other state; leaves its key in key_ and its boxes in bound_.
+/// Applies the pruning rules to the start; leaves its key in key_ and its boxes in bound_.
 bool Search::start_is_dead(const std::vector<std::uint16_t>& boxes) {
   bound_.add(PushBound::Potential(occupied_.size(), 0));
-  constexpr std::size_t kTooMany = 200;  // boxes, for a dozen assignments before the search has begun
+  constexpr std::size_t kTooMany = 200;  // boxes: a dozen assignments before the search would take too long
   if (options_.walking && boxes.size() < kTooMany) add_best_simple(level_, graph_, bound_, {boxes, start_.player});
   if (!bound_.set_boxes(boxes)) return true;
   for (const std::uint16_t box : boxes) {
@@ -99,7 +99,7 @@ bool Search::add_start() {
   return add_node(set, start_.player, 0, kNil, least_);
 }
 
-/// The player has come to stand at `player` with these boxes. False if out of memory.
+/// Adds a node with the player at `player` and these boxes. False if out of memory.
 bool Search::add_node(std::uint32_t set, int player, int actions, std::uint32_t parent, int length) {
   for (std::uint32_t i = sets_.first_node(set); i != kNil; i = nodes_[i].sibling) {
     if (static_cast<int>(nodes_[i].player) != player) continue;
@@ -118,7 +118,7 @@ bool Search::add_node(std::uint32_t set, int player, int actions, std::uint32_t 
   return open_.push(id, at(length));
 }
 
-/// Least length of any solution that makes this push now, by the bound; kNoBound if there is none.
+/// Lower bound on the length of solutions with this push next; kNoBound if there are none.
 int Search::bound_after_push(std::size_t box, int live_to, int player, int actions) {
   int least = least_;
   for (std::size_t k = 0; k < bound_.count() && slack_ != kAll; ++k) {
@@ -140,7 +140,7 @@ int Search::bound_after_push(std::size_t box, int live_to, int player, int actio
 
 void Search::flip(int live) noexcept { key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64); }
 
-/// The box set one push away from the boxes in hand; kNil if out of memory or, as `dead` tells, not worth having.
+/// The box set one push away from the current boxes; kNil if out of memory, or if pruned (sets `dead`).
 std::uint32_t Search::next_set(int from, int to, bool& dead) {
   flip(graph_.live_of(from));
   flip(graph_.live_of(to));
@@ -158,7 +158,7 @@ std::uint32_t Search::next_set(int from, int to, bool& dead) {
   return set;
 }
 
-/// A push that the bound lets through. False if out of memory.
+/// Makes a push that passed the bound. False if out of memory.
 bool Search::push_box(std::uint32_t node, int from, int to, int actions, int length) {
   bool dead = false;
   const std::uint32_t set = next_set(from, to, dead);
@@ -171,7 +171,7 @@ bool Search::push_box(std::uint32_t node, int from, int to, int actions, int len
   return true;
 }
 
-/// Whether walking over from another way to arrive with these boxes is no longer; closes ways that are so themselves.
+/// True if walking over from another node with these boxes takes no longer; closes nodes that are dominated in turn.
 bool Search::dominated(std::uint32_t node) {
   const int actions = static_cast<int>(nodes_[node].actions);
   bool lost = false;
@@ -187,7 +187,7 @@ bool Search::dominated(std::uint32_t node) {
   return lost;
 }
 
-/// Tried once for the boxes and the player's reach of the moment; the tag of a set names the reach that passed last.
+/// Checks for corral deadlocks, once per box set and player reach; a set's tag stores the reach that passed last.
 bool Search::corral_dead(std::uint32_t node) {
   const std::uint32_t set = nodes_[node].set;
   std::uint32_t reach = 1;
@@ -198,12 +198,12 @@ bool Search::corral_dead(std::uint32_t node) {
   const bool dead = corral_.dead(cells_, occupied_, walk_, static_cast<int>(nodes_[node].player));
   ++trials_;
   trials_won_ += dead;
-  if (trials_ % 4096 == 0 && trials_won_ * 32 < trials_) corrals_after_ = expanded_ * 4;  // not worth it here
+  if (trials_ % 4096 == 0 && trials_won_ * 32 < trials_) corrals_after_ = expanded_ * 4;  // does not pay here
   if (!dead) sets_.set_tag(set, reach);
   return dead;
 }
 
-/// Whether this push leads to where the search was before, with no more actions.
+/// True if this push leads to a known node with no more actions.
 bool Search::is_repeat(int from, int to, int actions) {
   flip(graph_.live_of(from));
   flip(graph_.live_of(to));
@@ -217,8 +217,8 @@ bool Search::is_repeat(int from, int to, int actions) {
   return false;
 }
 
-/// Makes the pushes that can belong to a solution of length least_; the node waits again for those that may belong
-/// to longer ones. False if out of memory.
+/// Makes the pushes that can belong to a solution of length least_; the node is re-queued for those of longer ones.
+/// False if out of memory.
 bool Search::expand(std::uint32_t node) {
   const int player = static_cast<int>(nodes_[node].player), here = static_cast<int>(nodes_[node].actions);
   load(nodes_[node].set);
@@ -255,7 +255,7 @@ bool Search::reopen(std::uint32_t node, int bound) {
   return open_.push(node, at(bound));
 }
 
-/// Expansions between two looks at the clock: the more boxes, the dearer an expansion.
+/// Expansions between clock checks: an expansion is more expensive with more boxes.
 std::size_t Search::patience() const noexcept {
   return start_.boxes.size() > 64 ? 1 : start_.boxes.size() > 16 ? 32 : 256;
 }
@@ -328,7 +328,7 @@ std::uint64_t Search::bytes_for(const Level& level, std::size_t boxes) noexcept 
              live = static_cast<std::uint64_t>(level.live_cells());
   const auto goals = static_cast<std::uint64_t>(level.goals());
   const std::uint64_t bound = live * (goals + 2) * 2 + cells * 2 + Assignment::bytes_for(goals);
-  constexpr std::uint64_t kBoundsAtOnce = 3;  // pushes, one potential, one on trial
+  constexpr std::uint64_t kBoundsAtOnce = 3;  // pushes, one potential, one candidate
   return PushGraph::bytes_for(level) + kBoundsAtOnce * bound + cells * 40 + boxes * 16 + sizeof(Search);
 }
 

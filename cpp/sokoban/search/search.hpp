@@ -1,4 +1,4 @@
-// The Sokoban search: a state's distance where no table fits.
+// The Sokoban search: distances of states whose table is too large.
 #pragma once
 
 #include <cstdint>
@@ -24,43 +24,42 @@
 /// beyond_table.hpp       where the solver falls back on it
 namespace recommit::sokoban {
 
-/// Which of the sound short cuts a search takes. Every combination gives the same lengths; tests switch them off.
+/// Sound optimisations of a search. Every combination gives the same lengths; tests switch them off.
 struct SearchOptions {
-  bool freeze = true;      ///< drop states in which boxes hold each other for good
-  bool corrals = true;     ///< drop states in which the boxes around a closed-off area cannot be solved by themselves
-  bool assignment = true;  ///< boxes compete for goals in the lower bound; off: each takes its nearest
-  bool walking = true;     ///< the lower bound counts walks; off: pushes alone
-  bool sides = true;       ///< push distances respect where the player can get around a lone box
-  bool dominance = true;   ///< drop a way to arrive if walking over from a better one is no longer
-  bool first = false;      ///< look for the lexicographically smallest optimal plan, at up to some three times the cost
+  bool freeze = true;      ///< prune states with frozen boxes off goals
+  bool corrals = true;     ///< prune states whose corral cannot be opened or solved by its own boxes
+  bool assignment = true;  ///< lower bound by assignment of boxes to goals; off: nearest goals
+  bool walking = true;     ///< lower bound includes walks; off: pushes only
+  bool sides = true;       ///< push distances respect the player's access around a lone box
+  bool dominance = true;   ///< prune nodes that another node reaches by walking without more actions
+  bool first = false;      ///< find the lexicographically smallest optimal plan, at up to some three times the cost
 
-  // From when on the dearer means are used. They never change lengths either; tests set them to 0.
+  // Thresholds for expensive optimisations, which never change lengths; tests set them to 0.
   std::uint64_t climb_after = 1'000;     ///< expansions until potentials are fitted to the search
-  std::uint64_t corrals_after = 20'000;  ///< expansions until corrals are looked at, for as long as that pays
-  std::uint32_t eager_nodes = 100'000;   ///< nodes until successors are stored only when they are due
+  std::uint64_t corrals_after = 20'000;  ///< expansions until corrals are checked, as long as that pays
+  std::uint32_t eager_nodes = 100'000;   ///< nodes until successors are generated lazily
 };
 
-/// What a search found out. `length` is a Distance: exact if status is Exact, kUnsolvable if it is Unsolvable, else
-/// kUnknown. `lower_bound` is proven in every case (for Unsolvable it is meaningless).
+/// Result of a search. `length` is a Distance: exact if status is Exact, kUnsolvable if Unsolvable, else kUnknown.
+/// `lower_bound` is always proven (meaningless for Unsolvable).
 struct SearchResult {
   Status status = Status::Exact;
   Distance length = kUnknown;
   Distance lower_bound = 0;
   std::uint64_t nodes = 0;         ///< expanded
-  std::uint64_t bytes = 0;         ///< most memory held at once
+  std::uint64_t bytes = 0;         ///< peak memory
   std::vector<std::uint8_t> plan;  ///< an optimal plan if Exact
   bool plan_is_first = false;      ///< the plan is proven to be the lexicographically smallest optimal one
 };
 
 /// Length of an optimal solution (walks and pushes) by bounded A* over pushes. A node is (box set, player cell after a
-/// push); its successors are all pushes in reach, each with its exact walk, so the answer is optimal in actions.
-/// Limits are hard: nodes counts expansions, bytes counts everything the search holds and is checked before each
-/// allocation, seconds is looked at every few hundred nodes. A limit that is hit gives kUnknown, the proven lower
-/// bound and the reason. Throws Interrupted when the watch was stopped. Deterministic, except for where a time limit
-/// strikes.
+/// push); its successors are all pushes in reach, each with its exact walk, so the answer is optimal in actions. Limits
+/// are hard: nodes counts expansions, bytes counts all memory of the search and is checked before each allocation,
+/// seconds is checked every few hundred nodes. If a limit is hit, the result is kUnknown, the proven lower bound and
+/// the reason. Throws Interrupted when the watch was stopped. Deterministic, except for time limits.
 ///
-/// The plan: with `first`, the lexicographically smallest optimal plan (up < down < left < right) whenever proving
-/// that stays inside the limits, else some optimal plan; plan_is_first tells which.
+/// The plan: with `first`, the lexicographically smallest optimal plan (up < down < left < right) if proving that stays
+/// within the limits, else some optimal plan; see plan_is_first.
 SearchResult search(const Level& level, const State& state, const Limits& limits = {},
                     const SearchOptions& options = {}, Watch* watch = nullptr);
 

@@ -1,13 +1,13 @@
-// From a finished search to its plan, also to the lexicographically smallest.
+// Extraction of plans from a finished search, including the lexicographically smallest.
 #include <algorithm>
 #include <utility>
 
 #include "sokoban/search/search_run.hpp"
 
-/// From a finished search to a plan.
+/// Extraction of plans from a finished search.
 namespace recommit::sokoban {
 
-/// Appends the lexicographically smallest shortest walk around the boxes in hand; overwrites walk_.
+/// Appends the lexicographically smallest shortest walk around the current boxes; overwrites walk_.
 void Search::walk_actions(int from, int to, std::vector<std::uint8_t>& out) {
   walk_from(to);
   while (from != to) {
@@ -18,7 +18,7 @@ void Search::walk_actions(int from, int to, std::vector<std::uint8_t>& out) {
   }
 }
 
-/// The way by which the search got there.
+/// The plan by which the search reached a node.
 std::vector<std::uint8_t> Search::plan_to(std::uint32_t node) {
   std::vector<std::uint32_t> chain;
   for (; node != kNil; node = nodes_[node].parent) chain.push_back(node);
@@ -26,7 +26,7 @@ std::vector<std::uint8_t> Search::plan_to(std::uint32_t node) {
   for (std::size_t i = chain.size() - 1; i > 0; --i) {
     const SearchNode &from = nodes_[chain[i]], &to = nodes_[chain[i - 1]];
     load(from.set);
-    const int box = static_cast<int>(to.player);  // the player stands where the box was
+    const int box = static_cast<int>(to.player);  // the player is where the box was
     int action = 0;
     for (bool is_sibling = false; !is_sibling;) {
       const int ahead = graph_.next(box, action);
@@ -45,8 +45,8 @@ std::vector<std::uint8_t> Search::plan_to(std::uint32_t node) {
   return plan;
 }
 
-/// Pushes that may belong to a solution of length best_, in the order of their actions. All optimal solutions are
-/// sequences of such pushes with shortest walks between them, and no two pushes have the same actions.
+/// Pushes that may belong to a solution of length best_, in action order. All optimal solutions are sequences of such
+/// pushes with shortest walks between them, and no two pushes have the same actions.
 std::vector<Search::Move> Search::optimal_moves(std::uint32_t node) {
   std::vector<Move> moves;
   const int player = static_cast<int>(nodes_[node].player), here = static_cast<int>(nodes_[node].actions);
@@ -55,7 +55,7 @@ std::vector<Search::Move> Search::optimal_moves(std::uint32_t node) {
   for (std::uint32_t i = sets_.first_node(nodes_[node].set); i != kNil; i = nodes_[i].sibling) {
     const SearchNode& other = nodes_[i];
     const bool near = walk_[other.player] != kUnreached;
-    if (near && static_cast<int>(other.actions) + walk_[other.player] < here) return moves;  // a shorter way leads here
+    if (near && static_cast<int>(other.actions) + walk_[other.player] < here) return moves;  // not a shortest plan
   }
   bound_.set_boxes(boxes_);
   for (std::size_t box = 0; box < boxes_.size(); ++box) {
@@ -78,7 +78,7 @@ std::vector<Search::Move> Search::optimal_moves(std::uint32_t node) {
   return moves;
 }
 
-/// The node after a push; kNil if it can be on no optimal solution, kNil - 1 if out of memory.
+/// The node after a push; kNil if it is on no optimal solution, kNil - 1 if out of memory.
 std::uint32_t Search::follow(std::uint32_t node, const Move& move) {
   load(nodes_[node].set);
   bool dead = false;
@@ -89,7 +89,7 @@ std::uint32_t Search::follow(std::uint32_t node, const Move& move) {
   std::uint32_t same = kNil;
   for (std::uint32_t i = sets_.first_node(set); i != kNil; i = nodes_[i].sibling) {
     if (static_cast<int>(nodes_[i].player) != move.from) continue;
-    if (nodes_[i].actions < actions) return kNil;  // a shorter way leads here
+    if (nodes_[i].actions < actions) return kNil;  // reached by fewer actions elsewhere
     if (nodes_[i].actions == actions) same = i;
   }
   if (same != kNil) return nodes_[same].closed ? kNil : same;
@@ -104,8 +104,8 @@ std::uint32_t Search::follow(std::uint32_t node, const Move& move) {
   return id;
 }
 
-/// Depth-first in the order of actions through the states on ways of length best_; `closed` now marks nodes from which
-/// no optimal solution is left. Gives up where memory, the time or its share of the nodes ends.
+/// Depth-first search in action order through states on solutions of length best_; `closed` now marks nodes without an
+/// optimal continuation. Gives up when memory, time or its share of the nodes is exhausted.
 bool Search::first_plan(std::vector<std::uint8_t>& plan) {
   struct Frame {
     std::uint32_t node;

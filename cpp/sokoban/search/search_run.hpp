@@ -1,4 +1,4 @@
-// One search from one state: everything it holds while it runs.
+// The state of one search.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace recommit::sokoban {
 inline constexpr std::uint16_t kUnreached = 0xFFFF;
 inline constexpr int kNoBound = std::numeric_limits<int>::max();
 
-/// One search from one state; the inside of search(). Used once, by one thread.
+/// One search from one state, the implementation of search(). Single use, single thread.
 class Search {
  public:
   Search(const Level& level, const State& start, const Limits& limits, const SearchOptions& options, Watch* watch)
@@ -43,7 +43,7 @@ class Search {
 
   SearchResult run();
 
-  /// What a search holds before its first node.
+  /// Bytes of a search before its first node.
   static std::uint64_t bytes_for(const Level& level, std::size_t boxes) noexcept;
 
  private:
@@ -101,7 +101,7 @@ class Search {
 
   static constexpr std::size_t kSamples = 16;
   static constexpr int kSlack = 1, kAll = kNoBound / 2;
-  std::array<std::uint32_t, kSamples> samples_{};  // nodes, the start to begin with
+  std::array<std::uint32_t, kSamples> samples_{};  // nodes, initially the start
   std::uint64_t next_climb_ = options_.climb_after;
   std::uint64_t corrals_after_ = options_.corrals_after;
   std::uint64_t trials_ = 0, trials_won_ = 0;
@@ -110,7 +110,7 @@ class Search {
   int least_ = 0;        // proven lower bound on the whole solution
   int best_ = kNoBound;  // actions of the best solution so far
   std::uint32_t best_node_ = kNil;
-  // Of the node in hand:
+  // Of the current node:
   std::vector<std::uint16_t> boxes_;  // live numbers
   std::vector<std::uint8_t> occupied_;
   std::vector<std::uint16_t> walk_, queue_;

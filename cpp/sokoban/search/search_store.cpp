@@ -1,4 +1,4 @@
-// Sets of boxes and nodes of a search, in memory that it asks for.
+// Storage of a search's box sets and nodes.
 #include "sokoban/search/search_store.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::uint32_t SetStore::insert(const std::uint64_t* key) {
   return set;
 }
 
-/// Doubles the index at a load of 0.6; without memory for that, goes on up to 0.9.
+/// Doubles the index at a load of 0.6, or without memory for that accepts up to 0.9.
 bool SetStore::make_room() {
   const std::size_t load = records_.size(), slots = slots_.size();
   if (load * 10 < slots * 6) return true;

@@ -1,4 +1,4 @@
-// What a search remembers, within its limit of memory.
+// Storage of a search, within its memory limit.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace recommit::sokoban {
 
-/// Memory that a search may still take. Everything that grows asks here before it allocates.
+/// Remaining memory of a search, checked before every allocation.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::uint64_t limit) noexcept : left_(limit), limit_(limit) {}
@@ -25,12 +25,12 @@ class MemoryLimit {
 };
 
 inline constexpr std::uint32_t kNil = 0xFFFFFFFFU;
-inline constexpr std::uint32_t kMostSets = 1U << 31;  ///< a node keeps the number of its set in 31 bits
+inline constexpr std::uint32_t kMostSets = 1U << 31;  ///< nodes store set ids in 31 bits
 
-/// One way to have arrived: the boxes of `set`, the player, and how many actions it took. 20 bytes.
+/// A search node: the boxes of `set`, the player, and the number of actions. 20 bytes.
 struct SearchNode {
   std::uint32_t set : 31;
-  std::uint32_t closed : 1;  ///< expanded, or something at least as good is known
+  std::uint32_t closed : 1;  ///< expanded or dominated
   std::uint32_t sibling;     ///< next node with the same boxes
   std::uint32_t parent;
   std::uint32_t link;  ///< next in the bucket of the open list
@@ -40,13 +40,13 @@ struct SearchNode {
 static_assert(sizeof(SearchNode) == 20);
 inline constexpr std::uint32_t kMostActions = (1U << 20) - 1;
 
-/// Records of `stride` words in blocks that never move.
+/// Records of `stride` words in blocks with stable addresses.
 class Blocks {
  public:
   Blocks(std::size_t stride, MemoryLimit& memory) noexcept : stride_(stride), memory_(memory) {}
   std::uint32_t size() const noexcept { return size_; }
   std::uint64_t* operator[](std::uint32_t i) noexcept { return blocks_[i >> kShift].get() + (i & kMask) * stride_; }
-  bool grow();  ///< one more record, uninitialised; false if the limit is reached, or kMostSets
+  bool grow();  ///< adds an uninitialised record; false at the memory limit or kMostSets
 
  private:
   static constexpr std::uint32_t kShift = 12, kMask = (1U << kShift) - 1;
@@ -56,8 +56,8 @@ class Blocks {
   std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
 };
 
-/// Distinct box sets, exact: a bitmap of live cells each, and beside it what the search knows of the set: the first of
-/// its nodes and a tag for the search. Sets keep their ids. Not thread-safe.
+/// Exact storage of distinct box sets: a bitmap of live cells each, with the first of its nodes and a tag for the
+/// search. Ids are stable. Not thread-safe.
 class SetStore {
  public:
   SetStore(std::size_t key_words, MemoryLimit& memory);
@@ -65,7 +65,7 @@ class SetStore {
   SetStore& operator=(const SetStore&) = delete;
 
   std::uint32_t find(const std::uint64_t* key) const noexcept;  ///< kNil if unknown
-  std::uint32_t insert(const std::uint64_t* key);               ///< key is not there yet; kNil if out of memory
+  std::uint32_t insert(const std::uint64_t* key);               ///< key must be new; kNil if out of memory
   std::uint32_t size() const noexcept { return records_.size(); }
 
   const std::uint64_t* key(std::uint32_t set) noexcept { return records_[set]; }
@@ -92,7 +92,7 @@ class SetStore {
   std::vector<Slot> slots_;
 };
 
-/// Nodes in blocks that never move.
+/// Nodes in blocks with stable addresses.
 class NodeStore {
  public:
   explicit NodeStore(MemoryLimit& memory) noexcept : memory_(memory) {}
@@ -107,13 +107,13 @@ class NodeStore {
   std::vector<std::unique_ptr<SearchNode[]>> blocks_;
 };
 
-/// Nodes waiting for expansion by their bound on the whole solution, least first; the newest first among equals.
+/// Priority queue of nodes by their bound on the whole solution, smallest first, with ties broken by the newest.
 class OpenList {
  public:
   OpenList(NodeStore& nodes, MemoryLimit& memory) noexcept : nodes_(nodes), memory_(memory) {}
   bool push(std::uint32_t node, std::size_t bound);      ///< false if out of memory
-  std::uint32_t pop();                                   ///< kNil when nothing waits
-  std::size_t bound() const noexcept { return bound_; }  ///< of the node popped last
+  std::uint32_t pop();                                   ///< kNil if empty
+  std::size_t bound() const noexcept { return bound_; }  ///< of the last popped node
 
  private:
   NodeStore& nodes_;

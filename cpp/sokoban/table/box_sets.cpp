@@ -1,4 +1,4 @@
-// Sets of boxes as numbers, and back.
+// Ranking and unranking of box sets.
 #include "sokoban/table/box_sets.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::uint32_t BoxSets::rank(const std::uint16_t* cells) const noexcept {
 }
 
 void BoxSets::unrank(std::uint32_t rank, std::uint16_t* cells) const noexcept {
-  // The largest live cell whose share still fits, from the last box down. Shares of one row ascend up to count().
+  // From the last box down, the largest live cell whose share fits. Shares of one row ascend up to count().
   std::uint64_t top = live_cells_.size();
   for (int i = boxes_; i-- > 0;) {
     do --top;

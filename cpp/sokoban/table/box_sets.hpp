@@ -1,4 +1,4 @@
-// The sets of boxes of a level, numbered.
+// Ranking of a level's box sets.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace recommit::sokoban {
 
 inline constexpr std::uint64_t kSaturated = std::numeric_limits<std::uint64_t>::max();
 
-/// a + b and a * b that stop at kSaturated, for sizes that are compared with a limit before anything is allocated.
+/// Saturating a + b and a * b, for sizes that are compared with a limit before allocation.
 constexpr std::uint64_t add_saturated(std::uint64_t a, std::uint64_t b) noexcept {
   return a > kSaturated - b ? kSaturated : a + b;
 }
@@ -29,7 +29,7 @@ class BoxSets {
  public:
   static constexpr std::uint32_t kDead = 0xFFFFFFFFU;
 
-  /// Number of sets, kSaturated if it does not fit; costs nothing, so ask before constructing.
+  /// Number of sets, kSaturated on overflow; cheap, to be checked before construction.
   static std::uint64_t count(const Level& level, int boxes) noexcept;
 
   /// Needs count(level, boxes) < 2^32 - 1.
@@ -39,7 +39,7 @@ class BoxSets {
   int boxes() const noexcept { return boxes_; }
   std::uint64_t bytes() const noexcept { return 4 * share_.size() + 3 * is_live_.size(); }
 
-  /// What the box on `cell` adds to the rank as the i-th of its set (i counts from 0); arithmetic is modulo 2^32.
+  /// Contribution of the box on `cell` to the rank, as the i-th of its set (from 0); arithmetic is modulo 2^32.
   std::uint32_t share(int i, int cell) const noexcept {
     return share_[static_cast<std::size_t>(i) * cells_ + static_cast<std::size_t>(cell)];
   }

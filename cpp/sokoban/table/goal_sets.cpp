@@ -1,4 +1,4 @@
-// Goals chosen in all ways, in order.
+// Enumeration of goal sets.
 #include "sokoban/table/goal_sets.hpp"
 
 #include <cstddef>
@@ -14,7 +14,7 @@ std::vector<std::uint16_t> goal_sets(const Level& level, int boxes) {
     if (level.is_goal(cell)) goals.push_back(static_cast<std::uint16_t>(cell));
   }
   const auto k = static_cast<std::size_t>(boxes);
-  sets.reserve(static_cast<std::size_t>(binomial(goals.size(), k)) * k);  // no more than Table::build_bytes says
+  sets.reserve(static_cast<std::size_t>(binomial(goals.size(), k)) * k);  // accounted for in Table::build_bytes
   std::vector<std::size_t> chosen(k);
   std::iota(chosen.begin(), chosen.end(), std::size_t{0});
   for (;;) {

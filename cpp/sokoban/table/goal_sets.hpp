@@ -1,4 +1,4 @@
-// Every choice of goals for a number of boxes.
+// Goal sets for a number of boxes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace recommit::sokoban {
 
-/// Every set of `boxes` goals of a level (boxes <= goals), one after the other, each in ascending cells.
+/// All sets of `boxes` goals of a level (boxes <= goals), concatenated, each with ascending cells.
 std::vector<std::uint16_t> goal_sets(const Level& level, int boxes);
 
 }  // namespace recommit::sokoban

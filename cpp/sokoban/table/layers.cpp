@@ -1,4 +1,4 @@
-// States at each distance up to a given one, by a search that stops early.
+// States by distance up to a limit, by a truncated retrograde search.
 #include "sokoban/table/layers.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct WatchPause final : retrograde::Pause {
   Watch* watch_;
 };
 
-/// How many of these bytes are `wanted`. Sums of up to 255 fit a byte: as many are added at once as a vector has.
+/// Number of bytes equal to `wanted`. Sums of up to 255 fit a byte, so that a full vector is added at once.
 std::uint64_t count_of(std::uint8_t wanted, const std::uint8_t* bytes, std::size_t size) noexcept {
   std::uint64_t count = 0;
   while (size > 0) {

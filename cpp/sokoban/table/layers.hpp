@@ -1,4 +1,4 @@
-// The states of a level by distance, to draw starts from.
+// States of a level by distance, for sampling starts.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace recommit::sokoban {
 
-/// The states of a level at each distance up to a given one, to draw starts from: a retrograde analysis that stops
-/// early and keeps its memory from one level to the next. One thread at a time.
+/// States of a level by distance up to a limit, for sampling starts: a truncated retrograde analysis that reuses its
+/// memory between levels. Not thread-safe.
 class Layers {
  public:
-  /// Analyses up to distance `last` (at most 254). A byte is kept per state, BoxSets::count times the level's cells:
-  /// the caller sees to it that these are not too many.
+  /// Analyses up to distance `last` (at most 254). Uses a byte per state, BoxSets::count times the level's cells, which
+  /// the caller must bound.
   void analyse(const Level& level, int boxes, Distance last, Watch* watch = nullptr);
 
   /// Number of states at a distance.

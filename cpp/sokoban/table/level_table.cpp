@@ -1,4 +1,4 @@
-// Raw states found in a table, and what is said of those outside.
+// Lookup of raw states in a level's table.
 #include "sokoban/table/level_table.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ bool LevelTable::locate(const Planes& planes, int player, std::uint64_t& entry) 
   for (std::size_t i = 0; i < words_.size(); ++i) {
     bad |= planes.boxes[i] & ~words_[i].harmless;
     for (std::uint64_t rest = planes.boxes[i] & words_[i].region; rest != 0; rest &= rest - 1, share += grids) {
-      if (share == end) return false;  // one box too many
+      if (share == end) return false;  // more boxes than the table's
       rank += share[64 * i + static_cast<std::size_t>(std::countr_zero(rest))];
     }
   }
@@ -100,7 +100,7 @@ bool LevelTable::act(const State& state, int action, State& out) const {
   if (beyond == kNoCell || std::binary_search(state.boxes.begin(), state.boxes.end(), beyond)) return false;
   const auto moved = out.boxes.begin() + (box - state.boxes.begin());
   *moved = beyond;
-  // The pushed box passes the ones between; the others keep their order.
+  // The pushed box moves past those between; the others keep their order.
   if (beyond > ahead) {
     std::rotate(moved, moved + 1, std::lower_bound(moved + 1, out.boxes.end(), beyond));
   } else {

@@ -1,4 +1,4 @@
-// Cells of a raw state turned into bits, sixteen at a time.
+// Conversion of raw states to bit planes, sixteen cells at a time.
 #include "sokoban/table/planes.hpp"
 
 #include <bit>
@@ -15,7 +15,7 @@
 namespace recommit::sokoban {
 namespace {
 
-/// Masks of up to 64 cells; `bad` is set where a code above 6 was met.
+/// Masks of up to 64 cells; `bad` is set for codes above 6.
 struct Marks {
   std::uint64_t walls = 0, goals = 0, boxes = 0, players = 0;
   bool bad = false;
@@ -37,7 +37,7 @@ inline void mark16(const std::uint8_t* from, int drop, int shift, Marks& out) no
   out.bad |= bits(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(kCells)), x)) != 0;
 }
 
-/// `count` cells, 1..64, of which `before` lie in front. The end is read together with cells already seen.
+/// `count` cells, 1..64, preceded by `before` cells. The tail is read together with cells already processed.
 inline Marks mark(const std::uint8_t* from, int count, int before) noexcept {
   Marks out;
   int i = 0;
@@ -91,7 +91,7 @@ int read_planes(const std::uint8_t* state, Shape shape, std::size_t index, Plane
     }
   }
   if (bad || players != 1) {
-    find_player(state, shape, index);  // throws, with the full story
+    find_player(state, shape, index);  // throws a detailed error
     refuse_changing(index);
   }
   return player;

@@ -1,4 +1,4 @@
-// A raw state as bit masks.
+// Bit planes of raw states.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace recommit::sokoban {
 
-/// A raw state as bit masks: bit i % 64 of word i / 64 belongs to grid position i. Reading a state this way is several
-/// times faster than looking at its cells one by one, and two states share walls and goals iff two masks are equal.
+/// A raw state as bit planes: bit i % 64 of word i / 64 belongs to grid position i. Reading a state this way is several
+/// times faster than cell by cell, and two states share walls and goals iff two planes are equal.
 struct Planes {
   static constexpr std::size_t kWords = kMaxSide * kMaxSide / 64;
   std::array<std::uint64_t, kWords> walls, goals, boxes, players;  ///< words beyond the state's are not written
@@ -25,7 +25,7 @@ inline constexpr std::size_t plane_words(Shape shape) noexcept {
 /// Grid position of the player. Throws ValueError, naming the batch index, unless the state is well formed.
 int read_planes(const std::uint8_t* state, Shape shape, std::size_t index, Planes& out);
 
-/// The state that has these planes.
+/// The state with these planes.
 std::vector<std::uint8_t> cells_of(const Planes& planes, Shape shape);
 
 /// Hash of walls and goals; the same on every platform.

@@ -1,4 +1,4 @@
-// The retrograde search behind a table, and what its two versions share.
+// The retrograde search of tables: common parts of its two implementations.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 /// The retrograde search behind Table. Internal: include table.hpp instead.
 ///
-/// For every box set the search keeps bit masks over the places of Level::box(): where the player has been (`closed`,
-/// walls and boxes included) and where it arrives next. One level of the breadth-first search handles a box set as a
-/// whole: every walk of every player place is four shifts, and only players beside a box they could have pushed there
-/// are looked at one by one.
+/// For every box set the search keeps bit masks over the cells of Level::box(): visited player cells (`closed`,
+/// including walls and boxes) and new arrivals. One level of the breadth-first search processes a box set as a whole:
+/// walks of all player cells are four shifts, and only players beside a box they could have pushed there are handled
+/// one by one.
 namespace recommit::sokoban::retrograde {
 
-/// 64-bit words per mask, rounded up to a width that a kernel exists for.
+/// 64-bit words per mask, rounded up to a width with a kernel.
 int mask_words(int places) noexcept;
 
 inline constexpr std::uint64_t kLine = 8;  ///< words of a cache line
@@ -33,10 +33,10 @@ constexpr std::uint64_t work_words(std::uint64_t sets, int words) noexcept {
   return kLine + slot_words(words) * sets + sets + 1;
 }
 
-/// Distances are stored in whole vectors; the array must have this many bytes to spare at its end.
+/// Distances are stored in whole vectors, so the array needs this many bytes of padding at its end.
 inline constexpr std::size_t kSlack = 64;
 
-/// What never changes during one search. Places are row * cols + col of Level::box().
+/// Constant data of a search. Places are row * cols + col of Level::box().
 struct Ground {
   Ground(const Level& level, const BoxSets& sets);
 
@@ -55,7 +55,7 @@ struct Ground {
   std::array<int, kActions> step;        ///< place difference of an action
 };
 
-/// Working memory and progress. A search that ran out of one-byte distances goes on from here with two.
+/// Working memory and progress, from which a search that exceeds one-byte distances continues with two bytes.
 struct Progress {
   std::uint64_t* slots = nullptr;         ///< sets * slot_words(words) words, zeroed
   std::array<std::uint32_t*, 2> lists{};  ///< [sets + 1] box sets with arrivals, even and odd levels
@@ -71,7 +71,7 @@ Progress begin(const Ground& ground, std::uint64_t* work);
 /// Enters every state in which each of the boxes is on a goal, with distance 0. `goal_sets` holds the sets' cells.
 void enter_goals(const Ground& ground, Progress& progress, const std::vector<std::uint16_t>& goal_sets);
 
-/// Called every few thousand box sets; may throw or return false to give up.
+/// Called every few thousand box sets; may throw, or return false to stop.
 struct Pause {
   virtual bool operator()() = 0;
   virtual ~Pause() = default;
@@ -79,7 +79,7 @@ struct Pause {
 
 enum class End : std::uint8_t { Done, NeedsTwoBytes, GaveUp };
 
-/// Runs to the end. Distances (0xFF.. beforehand) are written at set * cells + cell.
+/// Runs to completion. Distances (initialised to 0xFF..) are written at set * cells + cell.
 End run_portable(const Ground& ground, Progress& progress, std::uint8_t* distances, Pause& pause);
 End run_portable(const Ground& ground, Progress& progress, std::uint16_t* distances, Pause& pause);
 
@@ -88,7 +88,7 @@ bool has_fast_kernel() noexcept;
 End run_fast(const Ground& ground, Progress& progress, std::uint8_t* distances, Pause& pause);
 End run_fast(const Ground& ground, Progress& progress, std::uint16_t* distances, Pause& pause);
 
-/// The best of the two here.
+/// Runs the faster kernel that this processor supports.
 template <class Dist>
 End run(const Ground& ground, Progress& progress, Dist* distances, Pause& pause) {
   return has_fast_kernel() ? run_fast(ground, progress, distances, pause)

@@ -49,7 +49,7 @@ RECOMMIT_INLINE void store_level(Dist* row, const Word& word, std::uint64_t fres
   constexpr int kLanes = 32 / static_cast<int>(sizeof(Dist));
   std::uint64_t bits = _pext_u64(fresh, word.open);
   row += word.first_cell;
-  // As often as a whole word needs, not only as often as these bits do: the count is then the same every time.
+  // Always as many iterations as a whole word needs, which makes the loop count predictable.
   for (int cells = word.cells; cells > 0; cells -= kLanes) {
     blend(row, static_cast<std::uint32_t>(bits), level);
     bits >>= kLanes;

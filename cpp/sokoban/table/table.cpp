@@ -1,4 +1,4 @@
-// A level's table made within limits, and read.
+// Construction of a level's table within limits.
 #include "sokoban/table/table.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::unique_ptr<std::uint8_t[]> allocate(std::uint64_t bytes) {
   return std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes));
 }
 
-/// Says of every entry that it was not reached, looking up now and then: two gigabytes of fresh pages take seconds.
+/// Initialises all entries as unreached, with periodic checks: two gigabytes of new pages take seconds.
 bool unreached(std::uint8_t* entries, std::uint64_t count, Deadline& go_on) {
   constexpr std::uint64_t kStep = std::uint64_t{16} << 20;
   for (std::uint64_t at = 0; at < count; at += kStep) {

@@ -33,11 +33,11 @@
 namespace recommit::sokoban {
 
 /// The exact distance of every state of one level with one number of boxes: one byte per (box set over live cells,
-/// player cell), or two where a distance exceeds 254. Immutable once built; any number of threads may read it.
+/// player cell), or two if a distance exceeds 254. Immutable once built and thread-safe.
 class Table {
  public:
-  /// Bytes at the peak of building, before any is allocated; kSaturated if beyond counting. A level whose distances
-  /// need two bytes takes `wide` once this is known.
+  /// Peak bytes of building, known before allocation; kSaturated on overflow. `wide` is for levels whose distances are
+  /// known to need two bytes.
   static std::uint64_t build_bytes(const Level& level, int boxes, bool wide = false) noexcept;
   /// Bytes of the finished table.
   static std::uint64_t table_bytes(const Level& level, int boxes, bool wide = false) noexcept;
@@ -73,22 +73,22 @@ class Table {
   std::unique_ptr<std::uint8_t[]> data_;
 };
 
-/// What came of an attempt to build: a table, or why there is none (Status::ByteLimit, NodeLimit, TimeLimit).
+/// Result of building: a table, or the reason for none (Status::ByteLimit, NodeLimit, TimeLimit).
 struct Built {
   std::shared_ptr<const Table> table;
   Status status = Status::Exact;
 };
 
-/// Builds tables by retrograde analysis, keeping its working memory between calls. One thread at a time.
+/// Builds tables by retrograde analysis, reusing its working memory between calls. Not thread-safe.
 class TableBuilder {
  public:
   enum class Kernel : std::uint8_t { Best, Portable };  ///< both give identical bytes
   explicit TableBuilder(Kernel kernel = Kernel::Best) noexcept : kernel_(kernel) {}
 
-  /// Refuses before allocating if limits.bytes (peak) or limits.nodes (entries) would be passed.
+  /// Refuses, before allocating, if limits.bytes (peak) or limits.nodes (entries) would be exceeded.
   Built build(const Level& level, int boxes, const Limits& limits = {}, Watch* watch = nullptr);
 
-  /// Gives working memory back.
+  /// Frees the working memory.
   void trim() { work_ = Buffer(); }
   std::size_t held_bytes() const noexcept { return work_.size(); }
 

@@ -1,4 +1,4 @@
-// Tables found by level, made once, within a limit of memory.
+// Cache of tables by level, within a memory budget.
 #include "sokoban/table/table_cache.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ int boxes_inside(const Level& level, const std::uint8_t* state) {
   return static_cast<int>(moving.boxes.size());
 }
 
-/// What the limits say about a table, whether or not it exists. A narrow one is judged before it is known to be wide.
+/// Checks a table against the limits, whether or not it exists. Assumes narrow entries until known to be wide.
 Status verdict(const Level& level, int boxes, bool wide, const Limits& limits) {
   const std::uint64_t sets = BoxSets::count(level, boxes);
   if (sets >= BoxSets::kDead || Table::build_bytes(level, boxes, wide) > limits.bytes) return Status::ByteLimit;
@@ -87,7 +87,7 @@ Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, 
   if (const Status status = verdict(level, boxes, false, limits); status != Status::Exact) return {nullptr, status};
   const TableKey key = key_of(level, boxes);
   std::unique_lock lock(tables_mutex_);
-  bool first = false;  // or this thread makes a second one, since the maker's callback keeps the first
+  bool first = false;  // else this thread builds a second one, since the first builder is held up in its callback
   for (Patience patience(5);;) {
     if (const auto entry = tables_.find(key); entry != tables_.end()) {
       if (std::shared_ptr<const Table> table = entry->second.lock()) {
@@ -100,7 +100,7 @@ Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, 
     if (first || patience.ends(building->second)) break;
     built_.wait_for(lock, std::chrono::milliseconds(20));
     if (watch == nullptr) continue;
-    lock.unlock();  // the callback may wait for an interpreter whose thread waits for this lock
+    lock.unlock();  // the callback may wait for an interpreter held by a thread that waits for this lock
     watch->poll();
     lock.lock();
   }
@@ -145,8 +145,8 @@ void TableCache::keep(std::uint64_t hash, const std::shared_ptr<const LevelTable
   if (bytes_ > budget()) evict();
 }
 
-/// Drops what was not used for longest until three quarters of the budget are left, so that a stream of new levels
-/// pays for one sort in many insertions. Called with levels_mutex_ held.
+/// Evicts least recently used levels down to three quarters of the budget, so that a stream of new levels sorts only
+/// once in many insertions. Called with levels_mutex_ held.
 void TableCache::evict() {
   using Place = decltype(levels_)::iterator;
   std::vector<Place> oldest;
@@ -190,8 +190,8 @@ void TableCache::after_fork(bool child) {
     levels_mutex_.unlock();
     return;
   }
-  std::construct_at(&levels_mutex_);  // glibc unlocks it for the thread that locked it, by a number that fork() changes
-  building_.clear();                  // by threads that the child does not have
+  std::construct_at(&levels_mutex_);  // glibc checks the owner's thread id, which fork() changes
+  building_.clear();                  // the building threads do not exist in the child
 }
 
 }  // namespace recommit::sokoban

@@ -1,4 +1,4 @@
-// The tables that a process holds.
+// The process-wide cache of tables.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace recommit::sokoban {
 
-/// What a cache has for a state: always the level, and its table unless `status` says why there is none.
+/// A cache's result for a state: always the level, and its table unless `status` gives the reason for none.
 struct CachedLevel {
   std::shared_ptr<const LevelTable> level;
   Status status = Status::Exact;
@@ -30,10 +30,10 @@ struct CacheStats {
   std::uint64_t hits = 0, builds = 0, evictions = 0, bytes = 0, levels = 0;
 };
 
-/// Tables of many levels, each built once and shared by all callers, least recently used ones dropped beyond a budget
-/// of bytes (whoever still holds one keeps it alive). Safe to use from any number of threads: two that ask for the
-/// same missing table get one build, unless the builder's callback keeps the other waiting. What a call answers depends
-/// on its limits alone, not on what is cached.
+/// An LRU cache of tables of many levels, each built once and shared by all callers, with a budget in bytes (evicted
+/// tables stay valid for their users). Thread-safe: two threads that need the same missing table share one build,
+/// unless the builder is held up in its callback. Answers depend on the call's limits alone, not on the cache's
+/// content.
 class TableCache final : public ForkAware {
  public:
   static constexpr std::uint64_t kDefaultBudget = std::uint64_t{256} << 20;
@@ -42,14 +42,14 @@ class TableCache final : public ForkAware {
   TableCache(const TableCache&) = delete;
   TableCache& operator=(const TableCache&) = delete;
 
-  /// The one that all callers share unless they bring their own; never destroyed.
+  /// The default cache, shared by all callers; never destroyed.
   static TableCache& shared();
 
-  /// The level of a well-formed state with these planes and player. The planes alone count: what they were read from
-  /// may be another state by now.
+  /// The level of a well-formed state with these planes and player. Uses only the planes: the state they were read from
+  /// may have changed since.
   CachedLevel find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch = nullptr);
 
-  /// The same where the table is in memory for this very grid; without a level where it is not.
+  /// The same if the table for this grid is in memory; else without a level.
   CachedLevel at_hand(Shape shape, const Planes& planes, int player, const Limits& limits);
 
   CacheStats stats() const;
@@ -83,7 +83,7 @@ class TableCache final : public ForkAware {
   mutable std::mutex tables_mutex_;  // guards the rest
   std::condition_variable built_;
   std::map<TableKey, std::weak_ptr<const Table>> tables_;
-  std::map<TableKey, const Watch*> building_;  ///< and the watch of whoever does
+  std::map<TableKey, const Watch*> building_;  ///< with the builder's watch
 };
 
 }  // namespace recommit::sokoban

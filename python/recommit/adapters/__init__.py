@@ -1,2 +1,2 @@
-"""Thin adapters to other libraries, each with an extra of its own. Those to trainers of language models play through
+"""Thin adapters to other libraries, each with its own extra. Those to language-model trainers use
 ``recommit.zero_shot.game``."""

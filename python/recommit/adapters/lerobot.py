@@ -1,7 +1,7 @@
-"""LeRobot policies that are queried again when a rule says so, not after ``n_action_steps``.
+"""LeRobot policies that are queried again when a rule decides, not after a fixed ``n_action_steps``.
 
-Needs torch. LeRobot itself is imported for saved policies and their environments alone: for all else any module with
-``predict_action_chunk`` and ``reset`` will do.
+Needs torch. LeRobot itself is only imported for saved policies and their environments: otherwise any module with
+``predict_action_chunk`` and ``reset`` works.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ if TYPE_CHECKING:
 
     Batch = dict[str, Any]
 
-#: What LeRobot calls the pictures of all cameras together.
+#: LeRobot's key for the stacked pictures of all cameras.
 _IMAGES = "observation.images"
 
 
 class AdaptiveQueue(nn.Module):
-    """A LeRobot policy whose every environment has a queue of its own, filled as deep as ``rule`` says.
+    """A LeRobot policy with one action queue per environment, filled to the depth that ``rule`` chooses.
 
-    LeRobot holds one queue for the whole batch, of ``n_action_steps``. Here an environment is predicted again when its
-    own queue is empty, and it alone: the policy gets a batch of these rows. ``decisions`` logs each decision.
-    Everything else, such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
+    LeRobot has one queue of ``n_action_steps`` for the whole batch. Here only environments with an empty queue are
+    predicted again: the policy gets a batch of these rows. ``decisions`` logs each decision. Everything else, such as
+    ``config`` and ``forward``, is the policy's. Works with LeRobot 0.4 and 0.6.
 
-    For a policy that plans from its last observations (Diffusion, VQ-BeT) these are kept here, for each environment
-    those of its own episode; at its beginning the first one stands for all. Temporal ensembling needs a query per
-    action and is refused.
+    For a policy with an observation history (Diffusion, VQ-BeT) the history is kept here, per environment and episode;
+    at the beginning it is filled with the first observation. Temporal ensembling needs a query per action and is
+    refused.
 
     Args:
-        policy: a ``PreTrainedPolicy``, or what has its methods.
-        rule: says how deep to commit.
+        policy: a ``PreTrainedPolicy``, or an object with its methods.
+        rule: chooses the depth.
         samples: further chunks to draw at each query, as ``Plans.samples``; each costs a prediction.
     """
 
     def __init__(self, policy: nn.Module, rule: Rule | WithMemory, *, samples: int = 0) -> None:
-        nn.Module.__init__(self)  # and not that of a policy which this class is mixed into
+        nn.Module.__init__(self)  # not super(): this class may be mixed into a policy
         _refuse_ensembling(policy)
         self.policy = policy
         self.rule = rule
-        self._last: dict[str, Tensor] = {}  # [B, n, ...] the last observations, of what the policy gathers
+        self._last: dict[str, Tensor] = {}  # [B, n, ...] observation history, by key
         self.samples = samples
         self._queue: Queue | None = None
         self._like = torch.device("cpu"), torch.float32
 
     def __getattr__(self, name: str) -> Any:
-        """What is not here is the policy's."""
+        """Other attributes are the policy's."""
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -65,7 +65,7 @@ class AdaptiveQueue(nn.Module):
 
     @property
     def decisions(self) -> list[Decision]:
-        """Each decision so far, with the clocks of its episode; a batch of another size begins anew."""
+        """All decisions so far, with the clocks of their episodes; cleared when the batch size changes."""
         return self._queue.decisions if self._queue else []
 
     def forward(self, batch: Batch, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +73,7 @@ class AdaptiveQueue(nn.Module):
         return self.policy(batch, *args, **kwargs)
 
     def predict_action_chunk(self, batch: Batch, **kwargs: Any) -> Tensor:
-        """[B, H, D] the policy's own chunks; queues stay as they are."""
+        """[B, H, D] the policy's own chunks; does not touch the queues."""
         return self.policy.predict_action_chunk(batch, **kwargs)
 
     @torch.no_grad()
@@ -97,7 +97,7 @@ class AdaptiveQueue(nn.Module):
         return torch.from_numpy(queue.act(query)).to(*self._like)
 
     def _open(self, size: int) -> Queue:
-        """Queues of a batch of this size; another size only where episodes begin."""
+        """The queues for a batch of this size, which may only change when episodes begin."""
         if self._queue is None or (self._queue.count != size and not self._queue.t.any()):
             self._queue = Queue(self.rule, size)
         if self._queue.count != size:
@@ -114,28 +114,28 @@ class AdaptiveQueue(nn.Module):
         return Plans(actions, samples=np.stack(drawn, axis=1))
 
     def reset(self) -> None:
-        """New episodes everywhere, of a batch of any size: queues and the policy's own memory are emptied."""
+        """Begin new episodes, with any batch size: clears the queues and the policy's own memory."""
         self.policy.reset()
         self._last = {}
         if self._queue is not None:
             self._queue.reset()
 
     def reset_rows(self, rows: ArrayLike) -> None:
-        """New episodes in these environments of the batch; the others go on."""
+        """Begin new episodes in these environments of the batch; the others continue."""
         if self._queue is not None:
             self._queue.reset(rows)
 
 
 class Chunks:
-    """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
+    """A LeRobot policy for ``recommit sweep``: ``predict(observations)`` returns the chunks of a batch.
 
-    A policy that plans from its last n observations (Diffusion, VQ-BeT) needs an environment that gives these:
+    A policy with a history of n observations (Diffusion, VQ-BeT) needs an environment that provides it:
     ``gymnasium.wrappers.FrameStackObservation(env, n)``.
 
     Args:
-        policy: a ``PreTrainedPolicy``, or what has its methods.
-        prepare: makes the policy's batch of the environment's stacked observations, such as LeRobot's preprocessor.
-        finish: makes actions of the policy's chunks [N, H, D]: its postprocessor.
+        policy: a ``PreTrainedPolicy``, or an object with its methods.
+        prepare: converts stacked observations of the environment to the policy's batch, such as LeRobot's preprocessor.
+        finish: converts the policy's chunks [N, H, D] to actions, such as its postprocessor.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Chunks:
         self._prepare, self._finish = prepare, finish
 
     def reset(self) -> None:
-        """New episodes everywhere."""
+        """Begin new episodes."""
         self.policy.reset()
 
     @torch.no_grad()
@@ -168,7 +168,7 @@ class Chunks:
 
 
 def load(path: Any, config: Any, **kwargs: Any) -> Any:
-    """A saved policy of LeRobot that predicts all of its chunk: Diffusion and its like cut it to ``n_action_steps``."""
+    """Load a saved LeRobot policy that predicts whole chunks, which Diffusion and others cut to ``n_action_steps``."""
     from lerobot.policies.factory import get_policy_class
 
     if hasattr(config, "horizon") and hasattr(config, "n_action_steps"):
@@ -177,14 +177,14 @@ def load(path: Any, config: Any, **kwargs: Any) -> Any:
 
 
 def saved(path: str, batch: int, **env: Any) -> Chunks:  # noqa: ARG001
-    """A saved policy with its processors, for observations of the ``environment`` of the same arguments."""
+    """A saved policy with its processors, for observations of ``environment`` with the same arguments."""
     from lerobot.envs.factory import make_env_pre_post_processors
     from lerobot.envs.utils import preprocess_observation
     from lerobot.policies.factory import make_pre_post_processors
 
     config, env_config = _configs(path, env)
     policy = load(path, config)
-    here = {"device_processor": {"device": str(config.device)}}  # not where it was trained
+    here = {"device_processor": {"device": str(config.device)}}  # not the device it was trained on
     before, after = make_pre_post_processors(config, path, preprocessor_overrides=here)
     env_before, env_after = make_env_pre_post_processors(env_config, config)
     gathered = {*(getattr(policy, "_queues", None) or {}), *config.image_features} - {"action"}
@@ -198,8 +198,8 @@ def saved(path: str, batch: int, **env: Any) -> Chunks:  # noqa: ARG001
 
 
 def environment(path: str, batch: int, **env: Any) -> Any:
-    """The vector environment of ``lerobot-eval --env.NAME=VALUE`` for a saved policy; an observation is a tuple of as
-    many as the policy plans from."""
+    """The vector environment of ``lerobot-eval --env.NAME=VALUE`` for a saved policy; an observation is a tuple of the
+    policy's whole history."""
     from lerobot.envs.factory import make_env
 
     config, env_config = _configs(path, env)
@@ -210,7 +210,7 @@ def environment(path: str, batch: int, **env: Any) -> Any:
 
 
 def _configs(path: str, env: dict[str, Any]) -> tuple[Any, Any]:
-    """Of a saved policy, and of an environment."""
+    """Configurations of a saved policy, and of an environment."""
     import draccus
     from lerobot.configs import PreTrainedConfig
     from lerobot.configs.parser import load_plugin
@@ -227,7 +227,7 @@ def _configs(path: str, env: dict[str, Any]) -> tuple[Any, Any]:
 
 
 class _Remembering:
-    """A vector environment whose observations are tuples of the last ones, each with its task in words."""
+    """A vector environment whose observations are tuples of the last ones, each with the task's description."""
 
     def __init__(self, env: Any, length: int) -> None:
         self._env, self._length, self._last = env, length, list[Any]()
@@ -236,7 +236,7 @@ class _Remembering:
         return getattr(self._env, name)
 
     def reset(self, *, seed: Any = None) -> tuple[Any, ...]:
-        self._last = []  # the first observation stands for all before it
+        self._last = []  # filled with the first observation
         return self._seen(*self._env.reset(seed=seed, options={"lerobot_new_rollout": True}))
 
     def step(self, actions: Any) -> tuple[Any, ...]:
@@ -258,7 +258,7 @@ def _refuse_ensembling(policy: nn.Module) -> None:
 
 
 def _gathered(policy: nn.Module, batch: Batch) -> dict[str, int]:
-    """Of which observations the policy plans from the last ones, and from how many."""
+    """Lengths of the policy's observation histories, by key."""
     queues: dict[str, deque[Tensor]] = getattr(policy, "_queues", None) or {}
     lengths = {name: int(queue.maxlen or 1) for name, queue in queues.items() if name != "action"}
     if missing := sorted(set(lengths) - set(batch)):
@@ -267,7 +267,7 @@ def _gathered(policy: nn.Module, batch: Batch) -> dict[str, int]:
 
 
 def _observed(policy: nn.Module, batch: Batch) -> Batch:
-    """As the policy's own ``select_action`` has them: no action, the pictures of all cameras as one tensor."""
+    """Prepare a batch as the policy's ``select_action`` does: without action, pictures of all cameras stacked."""
     batch = {name: value for name, value in batch.items() if name != "action"}
     cameras = getattr(getattr(policy, "config", None), "image_features", None)
     if not cameras or _IMAGES not in (getattr(policy, "_queues", None) or {}):
@@ -276,7 +276,7 @@ def _observed(policy: nn.Module, batch: Batch) -> Batch:
 
 
 def _remember(policy: Any, last: Batch) -> None:
-    """Put [B, n, ...] observations where ``predict_action_chunk`` looks for them."""
+    """Write histories [B, n, ...] to the queues that ``predict_action_chunk`` reads."""
     for name, each in last.items():
         policy._queues[name] = deque(each.unbind(1), maxlen=each.shape[1])
 
@@ -289,7 +289,7 @@ def _size(batch: Batch) -> int:
 
 
 def _rows(batch: Batch, rows: NDArray[np.intp], size: int) -> Batch:
-    """The same batch of these environments only: tensors and lists with an entry for each."""
+    """The batch restricted to these environments, for tensors and lists with one entry per environment."""
 
     def part(value: Any) -> Any:
         if isinstance(value, Tensor) and value.ndim and len(value) == size:

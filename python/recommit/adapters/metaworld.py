@@ -1,6 +1,6 @@
-"""One task of Meta-World as its benchmark describes it, for ``SnapshotEnv``.
+"""A Meta-World task as defined by the benchmark, for ``SnapshotEnv``.
 
-Left to itself a task of Meta-World 3 hides its goal, ignores ``reset(seed=)`` and begins every episode alike.
+By default a task of Meta-World 3 hides its goal, ignores ``reset(seed=)`` and starts all episodes identically.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ try:
 except ImportError:
     raise need("Meta-World", "metaworld") from None
 
-#: Ticks until the benchmark ends an episode.
+#: The benchmark's episode length in ticks.
 MOST_STEPS = 500
 
 
 class MetaWorld(gymnasium.Env[Any, Any]):
-    """A task by its name, ``push-v3``: goals are observed, and episode ``reset(seed=s)`` depends on s alone.
+    """A task by name (``push-v3``), with observable goals; the episode of ``reset(seed=s)`` depends on s alone.
 
     An episode is truncated after ``max_steps`` ticks; Meta-World terminates none.
     """
@@ -35,18 +35,18 @@ class MetaWorld(gymnasium.Env[Any, Any]):
         self.task.max_path_length = checks.integer("max_steps", max_steps, 1, MOST_STEPS)
         self.task.seeded_rand_vec, self.task._freeze_rand_vec, self.task._set_task_called = True, False, True
         self.task._partially_observable = False
-        del self.task.sawyer_observation_space  # kept from when goals were hidden
+        del self.task.sawyer_observation_space  # cached while goals were hidden
         self.observation_space, self.action_space = self.task.sawyer_observation_space, self.task.action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; without a seed, one that follows from the last."""
+        """Begin an episode; without a seed, one derived from the last."""
         super().reset(seed=seed)
         self.task.seed(int(self.np_random.integers(2**31)) if seed is None else seed)
         observation, info = self.task.reset(options=options)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One tick."""
+        """Take one action."""
         observation, reward, terminated, truncated, info = self.task.step(action)
         return observation, float(reward), bool(terminated), bool(truncated), info
 
@@ -58,6 +58,6 @@ def expert(task: str) -> Any:
 
 
 def hold(last: Any) -> Any:
-    """An arm that stands still with its gripper as it was, for ``SnapshotEnv(latency=...)``."""
+    """Hold the arm still and keep the gripper, for ``SnapshotEnv(latency=...)``."""
     grip = 0.0 if last is None else float(last[-1])
     return np.array([0.0, 0.0, 0.0, grip], np.float32)

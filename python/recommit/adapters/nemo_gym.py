@@ -1,9 +1,9 @@
-"""NeMo-Gym's ``GymnasiumServer`` on our puzzles, for its ``gymnasium_agent``; the ``app.py`` of a resources server:
+"""NeMo-Gym's ``GymnasiumServer`` for our puzzles and its ``gymnasium_agent``; the ``app.py`` of a resources server:
 
     from recommit.adapters.nemo_gym import Puzzle
     Puzzle.run_webserver()
 
-A row has a ``seed``, and in ``game`` the arguments of ``TextGame``. Observations are text: NeMo-Gym's have no pictures.
+A row has a ``seed``, and in ``game`` the arguments of ``TextGame``. Observations are text, as NeMo-Gym has no pictures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Puzzle(GymnasiumServer):
-    """A game per session."""
+    """One game per session."""
 
     async def reset(self, metadata: dict[str, Any], session_id: str | None = None) -> tuple[str, dict[str, Any]]:
         play = self.session_state[session_id] = TextGame(**{**metadata.get("game", {}), "view": "text"})

@@ -1,6 +1,6 @@
-"""An openpi policy that is queried again when a rule says so: in the place of ``ActionChunkBroker``.
+"""A replacement for openpi's ``ActionChunkBroker`` that queries the policy again when a rule decides.
 
-openpi-client is not imported: what has ``infer`` and ``reset`` is a policy there.
+openpi-client is not imported: any object with ``infer`` and ``reset`` is a policy.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class AdaptiveBroker:
-    """Gives a policy's chunk one action at a time, and asks for the next one when the rule's depth is through.
+    """Returns a policy's chunk one action at a time, and queries the next one after the rule's depth.
 
-    As there, a numpy array of the result, at any level, gives its next place, if it is as long as the chunk; the rest
-    is passed on. The rule reads the array ``key``; ``decisions`` logs each decision with both clocks.
+    As in ``ActionChunkBroker``, every nested numpy array with the chunk's length is indexed at the current step; other
+    values are passed through. The rule reads the array ``key``; ``decisions`` logs each decision with both clocks.
 
     Args:
-        policy: a ``BasePolicy``, such as a ``WebsocketClientPolicy``: what has ``infer`` and ``reset``.
-        rule: says how deep to commit.
-        key: which array of the result is the plan.
+        policy: a ``BasePolicy``, such as a ``WebsocketClientPolicy``, with ``infer`` and ``reset``.
+        rule: chooses the depth.
+        key: name of the plan's array in the result.
     """
 
     def __init__(self, policy: Any, rule: Rule | WithMemory, *, key: str = "actions") -> None:
@@ -43,11 +43,11 @@ class AdaptiveBroker:
 
     @property
     def decisions(self) -> list[Decision]:
-        """Each decision so far."""
+        """All decisions so far."""
         return self._queue.decisions
 
     def infer(self, obs: Arrays) -> Arrays:
-        """The next action, and the rest of the result that it came with."""
+        """The next action, with the rest of its query's result."""
         if len(self._queue.empty()):
             result = self._policy.infer(obs)
             plans = Plans(_plan(result, self._key)[None])
@@ -59,19 +59,19 @@ class AdaptiveBroker:
         return step
 
     def reset(self) -> None:
-        """Begin an episode; what is left of the chunk is dropped."""
+        """Begin an episode; drops the rest of the chunk."""
         self._policy.reset()
         self._queue.reset()
         self._result = {}
 
 
 class Chunks:
-    """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
+    """An openpi policy for ``recommit sweep``: ``predict(observations)`` returns the chunks of a batch.
 
     Args:
-        policy: a ``BasePolicy``; it is asked for one observation at a time.
-        key: which array of its result is the plan.
-        prepare: makes what the policy takes of one observation of the environment.
+        policy: a ``BasePolicy``; queried with one observation at a time.
+        key: name of the plan's array in its result.
+        prepare: converts one observation of the environment to the policy's input.
     """
 
     def __init__(

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     Info = dict[str, Any]
 
-_GOES_ON: Info = {}  # what every slot shares whose episode goes on
+_GOES_ON: Info = {}  # shared by all slots whose episode continues
 
 
 class PuzzleVecEnv(VecEnv):
-    """What ``gymnasium.make_vec("recommit/...", autoreset_mode="SAME_STEP")`` gives, or ``VectorCommit`` around it.
+    """Wraps ``gymnasium.make_vec("recommit/...", autoreset_mode="SAME_STEP")``, or a ``VectorCommit`` around it.
 
-    Stable-Baselines3 wants a dict per slot and step. Slots that go on share one empty dict; those that end have
+    Stable-Baselines3 expects a dict per slot and step. Slots that continue share one empty dict; those that end have
     ``terminal_observation``, ``TimeLimit.truncated`` and ``episode`` (return and length), so that no ``VecMonitor`` is
-    needed. There are no single environments inside: ``env_method`` knows ``action_masks`` alone.
+    needed. There are no single environments inside: ``env_method`` only supports ``action_masks``.
     """
 
     def __init__(self, envs: PuzzleVectorEnv | VectorCommit, seed: int = 0) -> None:
@@ -40,31 +40,31 @@ class PuzzleVecEnv(VecEnv):
             raise ValueError(f"envs: expected autoreset_mode SAME_STEP, got {envs.autoreset_mode.name}")
         if isinstance(envs, PuzzleVectorEnv) and not envs.copies:
             raise ValueError("envs: expected copy=True, since SB3 keeps observations for a step, got copy=False")
-        self.envs = envs  # whose render mode the next line asks for
+        self.envs = envs  # before super(), which reads the render mode
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._first: int | None = seed
         self._returns = np.zeros(self.num_envs, np.float32)
-        self._begun = np.zeros(self.num_envs, np.int64)  # the step that each episode began with
+        self._begun = np.zeros(self.num_envs, np.int64)  # first step of each episode
         self._steps = 0
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """What the next reset begins with."""
+        """Seed the next reset."""
         self._first = seed
         return [None if seed is None else seed + i for i in range(self.num_envs)]
 
     def reset(self) -> NDArray[Any]:
-        """New episodes everywhere."""
+        """Begin new episodes in all slots."""
         observations, _ = self.envs.reset(seed=self._first)
         self._first = None
         self._returns[:], self._begun[:] = 0, self._steps
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Holds the actions until ``step_wait``."""
+        """Store the actions for ``step_wait``."""
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[Info]]:
-        """One action per slot."""
+        """Take one action per slot."""
         observations, rewards, terminated, truncated, slots, finals = self._advance(self._actions)
         np.add(self._returns, rewards, out=self._returns)
         self._steps += 1
@@ -74,8 +74,8 @@ class PuzzleVecEnv(VecEnv):
         return observations, rewards, np.bitwise_or(terminated, truncated, out=terminated), infos
 
     def _advance(self, actions: NDArray[Any]) -> tuple[Any, ...]:
-        """(Observations, rewards, terminated, truncated, slots that ended, and what they ended with)."""
-        if isinstance(self.envs, PuzzleVectorEnv):  # without the infos that Gymnasium wants and SB3 does not read
+        """(observations, rewards, terminated, truncated, slots that ended, their final observations)"""
+        if isinstance(self.envs, PuzzleVectorEnv):  # skips Gymnasium's infos, which SB3 does not read
             observations, rewards, terminated, truncated, _, (slots, states, _) = self.envs.advance(actions)
             finals = self.envs.shown(states) if len(slots) else states
         else:
@@ -98,21 +98,21 @@ class PuzzleVecEnv(VecEnv):
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """The vector's own attribute, once per slot."""
+        """The vector environment's attribute, repeated per slot."""
         return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ARG002
-        """Refused: slots share everything."""
+        """Not supported: slots share all attributes."""
         raise AttributeError(f"{attr_name}: expected an attribute of single environments, got slots that share all")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:  # noqa: ARG002
-        """``action_masks``, which MaskablePPO asks for; any other is refused, for the same reason."""
+        """Only ``action_masks``, for MaskablePPO; there are no single environments."""
         if method_name == "action_masks" and isinstance(self.envs, PuzzleVectorEnv):
             return [*self.envs.action_masks()[self._get_indices(indices)]]
         raise AttributeError(f"{method_name}: expected a method of single environments, got slots that share all")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002
-        """They are not; for SB3's own question after a ``Monitor``, ``episode`` is here."""
+        """Always False; ``episode`` in infos replaces the ``Monitor`` that SB3 looks for."""
         return [False] * len(list(self._get_indices(indices)))
 
     def get_images(self) -> list[Any]:

@@ -4,8 +4,7 @@
     spec = GameSpec("sliding", view="text")
     GRPOTrainer(model, args=args, train_dataset=trl.rows(spec), environment_factory=trl.factory(spec))
 
-The model commits by calling the tool ``commit``; ``max_tool_calling_iterations`` bounds its observations,
-beside the budget.
+The model commits by calling the tool ``commit``; ``max_tool_calling_iterations`` also bounds its observations.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from recommit.zero_shot.game import Game
 
-#: Where a tool is called, the answer is no JSON object in the text.
+#: Replaces the prompt's instruction to answer with JSON: here the answer is a tool call.
 CALL = 'Each commitment is one call of the tool "commit" with a list of 1, 2, 4 or 8 actions.'
 
 
@@ -72,8 +71,8 @@ class ToolRollout:
 
 
 def factory(spec: GameSpec) -> Callable[[], ToolRollout]:
-    """What ``environment_factory`` takes."""
-    ToolRollout(spec)  # refused here, before a trainer begins
+    """The argument for ``environment_factory``."""
+    ToolRollout(spec)  # validate before training
     return partial(ToolRollout, spec)
 
 

@@ -1,4 +1,4 @@
-"""VAGEN's ``GymImageEnv`` on our puzzles. Its ``env_registry.yaml`` names it: ``recommit.adapters.vagen.Puzzle``."""
+"""VAGEN's ``GymImageEnv`` for our puzzles, for its ``env_registry.yaml``: ``recommit.adapters.vagen.Puzzle``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from recommit.adapters.text_game import TextGame
 
 
 class Puzzle:
-    """The four methods that VAGEN calls; ``env_config`` has the arguments of ``TextGame``."""
+    """The four methods that VAGEN calls; ``env_config`` holds the arguments of ``TextGame``."""
 
     def __init__(self, env_config: dict[str, Any]) -> None:
         self.play = TextGame(**env_config)
@@ -25,7 +25,7 @@ class Puzzle:
         return self._shown(), turn.reward, turn.terminated or turn.truncated, turn.info
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
     def _shown(self) -> dict[str, Any]:
         if self.play.spec.view == "text":

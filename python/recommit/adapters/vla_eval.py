@@ -1,9 +1,9 @@
-"""Any model server of AI2's vla-eval, queried again when a rule says so, on all of its benchmarks.
+"""Wraps any model server of AI2's vla-eval, for all its benchmarks, with a rule that decides when to query again.
 
     server = Adaptive(Pi0ModelServer(), horizon.load("sweep/card.json"))
     anyio.run(serve_async, server, "0.0.0.0", 8000)
 
-vla-eval sends what ``predict`` returns and asks again when that is used up: so the beginning of a chunk is returned.
+vla-eval executes what ``predict`` returns and then queries again, so only the committed prefix is returned.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Adaptive(PredictModelServer):
-    """A server whose sessions have a queue each; ``queues[session].decisions`` logs its decisions, with both clocks.
+    """A server with one queue per session; ``queues[session].decisions`` logs its decisions with both clocks.
 
     Args:
-        server: what predicts; its ``chunk_size`` is the most of a chunk that is executed.
-        rule: says how much of it; it reads chunks.
+        server: the wrapped server; its ``chunk_size`` is the longest prefix that is executed.
+        rule: chooses the depth; reads chunks.
     """
 
     def __init__(self, server: PredictModelServer, rule: Rule) -> None:
         if server.continuous_inference:
             raise ValueError("server: expected continuous_inference=False, got a server without chunks to execute")
         batches = {"max_batch_size": server.max_batch_size, "max_wait_time": server.max_wait_time}
-        super().__init__(chunk_size=2**31, **batches)  # as much as is returned
+        super().__init__(chunk_size=2**31, **batches)  # execute all that is returned
         self.server, self.rule = server, rule
         self.queues: dict[str, Queue] = {}
         for name in ("get_action_spec", "get_observation_spec", "get_observation_params"):
@@ -44,10 +44,10 @@ class Adaptive(PredictModelServer):
         return list(map(self._begin, self.server.predict_batch(obs_batch, ctx_batch), ctx_batch))
 
     def _begin(self, result: dict[str, Any], ctx: Any) -> dict[str, Any]:
-        """The result with as much of its chunk as the rule says."""
+        """The result with its chunk cut to the rule's depth."""
         actions, queue = np.asarray(result["actions"], np.float32), self.queues[ctx.session_id]
         chunk = np.atleast_2d(actions)[: self.server.chunk_size]
-        depth = queue.fill(Plans(chunk[None]))[0]  # the next question comes when so many were executed
+        depth = queue.fill(Plans(chunk[None]))[0]  # the next query follows after this many actions
         return {**result, "actions": np.concatenate([queue.pop() for _ in range(depth)])}
 
     async def on_serve_start(self, tg: Any) -> None:

@@ -1,4 +1,4 @@
-"""The boards that ``recommit levels``, ``solve``, ``play`` and ``render`` are about: of a file, or generated."""
+"""Board options of ``recommit levels``, ``solve`` and ``play``: levels from a file, or generated."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from recommit.watch.match import Level
 
 
-#: A puzzle of ``PolicyConfig.trained``.
+#: Format of ``PolicyConfig.trained``.
 _TRAINED = re.compile(rf"({'|'.join(TASKS)})-(\d{{1,2}})x(\d{{1,2}})")
-#: Default of a Sokoban level.
+#: Default number of boxes of a Sokoban level.
 BOXES = 2
 
 
@@ -37,7 +37,7 @@ class BoardOptions:
         size: Rows, or rows and columns, with the outer wall (default: 8; of sliding 3).
         boxes: Boxes of a Sokoban level (default: 2).
         length: Optimal length of every board, or the shortest and longest (default: any).
-        seed: Board i depends on the seed, its number and these flags alone.
+        seed: Random seed; board i depends on the seed, its index and these flags alone.
     """
 
     task: Task | None = None
@@ -67,11 +67,11 @@ class BoardOptions:
         return self.task or "sokoban"
 
     def puzzle(self) -> Puzzle:
-        """The puzzle of this size, or of its usual one."""
+        """The puzzle with the given or its default size."""
         kind = TASKS[self.name]
         try:
             return kind.of((self.size[0], self.size[-1]) if self.size else kind.usual.size, self.boxes or BOXES)
-        except ValueError as error:  # rows and columns are no flags
+        except ValueError as error:  # there are no flags rows and columns
             raise WrongCall(re.sub(r"^(rows|columns):", "size:", str(error))) from None
 
     def drawn(self) -> dict[str, Any]:
@@ -96,8 +96,8 @@ class LevelOptions(BoardOptions):
         self.refuse_beside(self.file)
 
     def of_policy(self, agent: str, trained: Sequence[str]) -> Self:
-        """The options with what they leave open set for a policy: the puzzle and size that it was ``trained`` on
-        (sliding-3x3), and the boxes and lengths of its run's data."""
+        """Fill unset options for a policy: a puzzle and size that it was ``trained`` on (sliding-3x3), and boxes and
+        lengths of its run's data."""
         from recommit.data.spec import DataSpec
         from recommit.runs.directory import recipes_of
 
@@ -110,7 +110,7 @@ class LevelOptions(BoardOptions):
             size = (self.size[0], self.size[-1])
             task = next((name for name, other in known if other == size), task)
         specs = list[DataSpec]()
-        with suppress(ValueError):  # a policy that is no run has none
+        with suppress(ValueError):  # only runs have specs
             specs = recipes_of(agent)
         kinds = [kind for spec in specs if (spec.task, spec.size) == (task, size) for kind in spec.difficulties]
         counts = [kind.boxes for kind in kinds]
@@ -121,7 +121,7 @@ class LevelOptions(BoardOptions):
         return replace(self, **own)
 
     def level(self, index: int) -> Level:
-        """The level of this number."""
+        """Level number ``index`` of the file or generator."""
         from recommit.watch.match import of_state
 
         if index < 0:
@@ -134,14 +134,14 @@ class LevelOptions(BoardOptions):
 
 
 def one(levels: Levels, index: int) -> Levels:
-    """The level of this number alone."""
+    """``Levels`` with only level ``index``."""
     if not 0 <= index < len(levels):
         raise WrongCall(f"index: expected 0..{len(levels) - 1}, got {index}")
     return levels[index : index + 1]
 
 
 def check_place(out: Path) -> None:
-    """Refuse an output file that could not be written, before the work is done."""
+    """Refuse an output path that cannot be written, before any work."""
     if not out.name or out.is_dir():
         raise WrongCall(f"{out}: expected a file, got a folder")
     if not out.absolute().parent.is_dir():

@@ -1,6 +1,6 @@
-"""The command line: one verb per stage. What a verb needs is imported when it runs, so that ``--help`` is quick.
+"""The command line: one verb per stage. A verb's imports are deferred until it runs, so that ``--help`` is fast.
 
-Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted, 141 no reader of the output.
+Exit status: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 141 output pipe closed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 
-#: Extras, and modules without which these verbs do nothing.
+#: Extras, and required modules, of groups of verbs.
 DATA, FIGURES = ("cli,data", ("pyarrow",)), ("cli,report", ("matplotlib", "pyarrow"))
 SWEEP = ("cli,envs,report", ("matplotlib",))
-#: What reads policies, whose backbone no file may name.
+#: Verbs that load policies, and so accept the backbone flags.
 READER, PLAYER = (*POLICY, True), ("train", (), True)
-#: What there is to call, by one word or two, as the help lists it.
+#: All verbs by group, in the order of the help.
 GROUPS = {
     "try": {
         "watch": Verb(watch, "", ("recording",)),
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         hold_tether()
         with _process_as_before():
             status = _run(words)
-        sys.stdout.flush()  # here, where a reader that has gone is no failure
+        sys.stdout.flush()  # here, so that a closed pipe is handled below
         return status
     except KeyboardInterrupt as stopped:
         return _fail(str(stopped) or "interrupted", INTERRUPTED)
@@ -94,14 +94,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError as error:
         return UNREAD if unread() else _fail(*explained(error))
     except Exception as error:  # noqa: BLE001  (the last resort of a command line)
-        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while it makes a class
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one raised during class creation
             return _fail("interrupted", INTERRUPTED)
         return _fail(*explained(error))
 
 
 @contextmanager
 def _process_as_before() -> Iterator[None]:
-    """Restore what verbs set for the whole process, and tyro's draws, for programs that call this."""
+    """Restore process-wide settings and random state after a verb, for programs that call ``main``."""
     stream = random.getstate()
     with ExitStack() as stack:
         stack.callback(random.setstate, stream)
@@ -113,7 +113,7 @@ def _process_as_before() -> Iterator[None]:
 
 
 def _run(words: list[str]) -> int:
-    if nul := [word for word in words if "\0" in word]:  # no shell passes one, but a program may
+    if nul := [word for word in words if "\0" in word]:  # possible from programs, not from a shell
         raise WrongCall(f"expected words without the character NUL, got {brief(nul[0])}")
     if words in (["--version"], ["-V"]):
         import recommit
@@ -132,7 +132,7 @@ def _run(words: list[str]) -> int:
 
 
 def _usage(words: list[str]) -> int:
-    """Help where it was asked for, of everything or of the verbs that begin with one word; otherwise what was wrong."""
+    """Print help if requested, for all verbs or those that begin with one word; otherwise an error."""
     group = bool(_group(words))
     text, rest = _list(words[0] if group else ""), words[group:]
     if rest in (["--help"], ["-h"]) or not rest:
@@ -142,12 +142,12 @@ def _usage(words: list[str]) -> int:
 
 
 def _group(words: list[str]) -> list[str]:
-    """The verbs of two words that begin with the first of ``words``."""
+    """Two-word verbs that begin with the first of ``words``."""
     return [verb for verb in VERBS if words and verb.startswith(f"{words[0]} ")]
 
 
 def _list(first: str) -> str:
-    """One line for each verb; those that begin with the word ``first`` if there is one."""
+    """The list of verbs, or of those that begin with ``first``."""
     listed = {"": _group([first])} if first else GROUPS
     head = f"{first} VERB" if first else "VERB"
     lines = [f"usage: recommit {head} [options]; recommit {head} --help says more", ""]
@@ -163,14 +163,14 @@ def _fail(message: str, status: int) -> int:
     return status
 
 
-#: A message of ours about an argument: "cell: expected 4..112, got 3". Others have the name of their class before them.
+#: Our own argument errors: "cell: expected 4..112, got 3". Others are prefixed with the name of their class.
 _OURS = re.compile(r"[^:\n]+: expected .|[a-z_]+: .")
-#: What libraries in Rust, such as safetensors, end an error of the system with.
+#: Suffix of system errors from Rust libraries, such as safetensors.
 _OF_SYSTEM = re.compile(r"\(os error (\d{1,4})\)$")
 
 
 def explained(error: Exception) -> tuple[str, int]:
-    """A sentence about what went wrong, and the exit status."""
+    """The error message, and the exit status."""
     if isinstance(error, errors.DataError):
         return str(error), error.exit_status
     if isinstance(error, MemoryError):
@@ -187,14 +187,14 @@ def explained(error: Exception) -> tuple[str, int]:
                 said = f"this command needs {error.name}; in a clone of recommit: {errors.install(extra)}"
                 return said + "; --set engine.kind=plain runs without it" * (extra == "deepspeed"), FAILED
     if isinstance(error, ValueError) and type(error).__module__.startswith("recommit"):
-        return str(error), FAILED  # of a malformed level: the call was right
+        return str(error), FAILED  # such as a malformed level: not a usage error
     if isinstance(error, ValueError) and _OURS.match(str(error)):
         return str(error), WRONG_CALL
     return f"{type(error).__name__}: {error}", FAILED
 
 
 def _of_path(error: OSError) -> tuple[str, int]:
-    """What the system said about a path: the call was wrong, unless the disk is full or broken."""
+    """Message and status of a system error about a path: a usage error, unless the disk is full or broken."""
     path = Path(os.fsdecode(error.filename))
     if error.errno == errno.ENOENT or (error.errno == errno.ENOTDIR and not path.parent.is_dir()):
         folder = path.parent

@@ -1,7 +1,7 @@
-"""A verb's flags: tyro reads the fields of a dataclass of options, and the switches that its function has besides.
+"""The flags of a verb: tyro parses the fields of its options dataclass, and the further switches of its function.
 
-A verb is a function of one dataclass of options, which lies in the package that does the work, and of switches about
-what is printed. The dataclass checks itself (``__post_init__``); what it refuses is a wrong call.
+A verb is a function of an options dataclass, defined in the package that does the work, and of switches for the output.
+The dataclass validates itself (``__post_init__``); its errors are usage errors.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from recommit.storage.errors import is_missing, refuse_missing
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: For playing or training a policy: the extra, and modules that it needs.
+#: Extra and modules for playing or training a policy.
 POLICY = ("train", ("torch", "pyarrow"))
 _METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
 _NUMBERS = {int: "a whole number", float: "a number"}
-#: Flags of verbs that read policies: what they take, and the help.
+#: Flags of verbs that load policies: metavar and help.
 _GIVEN = {
     "backbone": "PLACE Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that "
     "is neither in the policy's folder nor one that recommit lists: no file may name it.",
@@ -35,30 +35,30 @@ _GIVEN = {
 
 
 class WrongCall(ValueError):
-    """The arguments fit no request; the message says why."""
+    """Wrong usage; the message explains it."""
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A command: its function, a call that its help shows, and the options that come without a flag."""
+    """A command: its function, an example for its help, and its positional options."""
 
     function: Callable[..., int | None]
     example: str
     positional: tuple[str, ...] = ()
-    #: As pip takes them, the extras that have all that it needs, and modules of theirs beside those of ``cli``.
+    #: Extras to install (as for pip), and the modules required beyond those of ``cli``.
     extra: str = "cli"
     needs: tuple[str, ...] = ()
-    #: Does it read policies, whose backbone no file may name?
+    #: True if it loads policies, and so accepts the backbone flags.
     reads_policies: bool = False
 
     @property
     def about(self) -> str:
-        """The description without its arguments; empty without docstrings (``-OO``)."""
+        """The function's description without arguments; empty without docstrings (``-OO``)."""
         return inspect.cleandoc(self.function.__doc__ or "").split("\n\nArgs:")[0]
 
     @property
     def given(self) -> list[str]:
-        """Flags that name what no file may, but those that the dataclass has."""
+        """The backbone flags that the verb accepts and its dataclass does not define."""
         return [name for name in _GIVEN if self.reads_policies and not hasattr(self.options, name)]
 
     @property
@@ -66,7 +66,7 @@ class Verb:
         return get_type_hints(self.function).get("options")
 
     def run(self, words: Sequence[str], prog: str) -> int | None:
-        """Parse the words and call the function. Missing packages are named all at once, before any work."""
+        """Parse the words and call the function. All missing packages are reported at once, before any work."""
         if self.options is None and (not words or is_missing("tyro")):
             return self.bound(**self._plainly(words, prog))()
         if is_missing("tyro"):
@@ -81,7 +81,7 @@ class Verb:
         )
         given = [values.pop(name) for name in self.given]
         ready = self.bound(**values)
-        if not values.get("show"):  # which prints what would be done
+        if not values.get("show"):  # needs no packages: only prints
             refuse_missing(self.extra, *self.needs)
         if not any(given):
             return ready()
@@ -93,7 +93,7 @@ class Verb:
             return ready()
 
     def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
-        """Parse the switches of a verb without a dataclass by argparse: tyro may be missing, and takes its time."""
+        """Parse the switches of a verb without dataclass by argparse: tyro may be missing, and is slow to import."""
         parser = ArgumentParser(prog, description=self.about, formatter_class=RawDescriptionHelpFormatter)
         said = dict(re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(self.function) or ""))
         for name, each in inspect.signature(self.function).parameters.items():
@@ -105,7 +105,7 @@ class Verb:
         return vars(parser.parse_args(words))
 
     def bound(self, **values: Any) -> Callable[[], int | None]:
-        """The function with its flags bound, checked by its dataclass."""
+        """Bind the function to its flags, validated by its dataclass."""
         kind = self.options
         if kind is None:
             return partial(self.function, **values)
@@ -116,7 +116,7 @@ class Verb:
         return partial(self.function, options, **values)
 
     def shown(self) -> type[Any]:
-        """All flags in one dataclass that checks nothing. tyro finds the help in the docstrings of its bases."""
+        """All flags in one dataclass without validation. tyro reads the help from the docstrings of its bases."""
         import tyro
 
         options = self.options
@@ -138,7 +138,7 @@ class Verb:
 
 
 def _shown(hint: Any, default: Any, positional: bool) -> Any:
-    """A type as the help shows it: None is not mentioned, the flag's help explains it."""
+    """A type annotated for the help, without None, which the flag's help explains."""
     import tyro
 
     kinds = [each for each in get_args(hint) if each is not NoneType]
@@ -150,7 +150,7 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
         metavar = f"[{metavar}]"
     silent = "" if default is None or default in ((), "") else None
     marks = [tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)]
-    if kind in _NUMBERS:  # tyro would read None | INT, and say so of what is neither
+    if kind in _NUMBERS:  # tyro would show None | INT in errors
         read, write = partial(_number, kind), lambda each: [str(each)]
         marks.append(tyro.constructors.PrimitiveConstructorSpec(1, _METAVARS[kind], read, lambda _: True, write))
     marks += [tyro.conf.Positional] if positional else []
@@ -165,14 +165,14 @@ def _number(kind: type[int | float], words: list[str]) -> float:
 
 
 def dotted(words: Sequence[str]) -> list[str]:
-    """The words with all ``--env.NAME=VALUE``, as LeRobot's commands take them, in one ``--env-kwargs``."""
+    """Collect all ``--env.NAME=VALUE`` (LeRobot's style) in one ``--env-kwargs``."""
     parts = {word: word.removeprefix("--env.").partition("=") for word in words if re.match(r"--env\.\w.*=", word)}
     values = {name: value for name, _, value in parts.values()}
     return [word for word in words if word not in parts] + (["--env-kwargs", json.dumps(values)] if values else [])
 
 
 def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:
-    """The words with all values of a repeated flag behind its first mention; tyro keeps the last mention alone."""
+    """Merge repeated multi-value flags, of which tyro would keep only the last."""
     hints = get_type_hints(shown)
     several = {f"--{each.name.replace('_', '-')}" for each in fields(shown) if get_origin(hints[each.name]) is tuple}
     groups: list[list[str]] = [[]]

@@ -1,4 +1,4 @@
-"""``python -m recommit.cli.worker QUEUE``: commands of ``recommit`` as they come, see ``recommit.reproduce.worker``."""
+"""``python -m recommit.cli.worker QUEUE``: run queued ``recommit`` commands, see ``recommit.reproduce.worker``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets: solver-labelled states, written so that nothing is ever lost.
+"""Data sets of solver-labelled states, with crash-safe, resumable builds.
 
     spec = recommit.data.DataSpec("sliding", (3, 3), (recommit.data.Difficulty((8, 24)),), count=10_000, test=1024)
     recommit.data.build(spec, "folder", workers=2)

@@ -1,15 +1,15 @@
-"""The split of an instance: decided by its start state alone, the same for all its mirror images.
+"""Assignment of instances to splits, by the start state alone and invariant under symmetry.
 
-A spec may ask for more. With ``disjoint: layouts`` walls and goals alone decide, so that no room is in two splits. With
-``disjoint: regions`` it is the board that a shortest path passes ``GATE`` actions before the goal: a state belongs to a
-split if all its shortest paths come by boards of that split, and to none if they come by several. The states that
-follow on a shortest path then belong to the same split, so that paths of two splits meet in their last actions alone.
+Stricter: with ``disjoint: layouts`` the split depends on walls and goals alone, so that no room is in two splits. With
+``disjoint: regions`` it depends on the boards on shortest paths ``GATE`` actions before the goal: a state belongs to a
+split if all its shortest paths pass boards of that split, and to none if they pass several splits. The later states on
+a shortest path then belong to the same split, so that paths of two splits only meet in their last actions.
 
 A start is reduced to a 64-bit key that all its symmetric images share. The key's top four bits are its bucket: bucket 0
-is for testing, bucket 1 for validation, the others for training, in every data set. So among data
-sets of one ``disjoint`` (and with ``layouts`` of one grid size) no training instances can leak into any other's test
-instances, whatever their seeds, and shards need not know each other. What another ``disjoint`` goes by has nothing to
-do with it, and neither has the hash of a room with that of the same room in a larger grid.
+is for testing, bucket 1 for validation, the others for training, in every data set. So among data sets of one
+``disjoint`` (and with ``layouts`` of one grid size) no training instances can leak into any other's test instances,
+whatever their seeds, and shards are independent. There is no such guarantee across values of ``disjoint``, or between a
+room and the same room in a larger grid, whose hashes differ.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
     Keys = NDArray[np.uint64]
 
-#: States per piece: the working set of one piece stays in the cache.
+#: States per chunk: the working set of one chunk stays in the CPU cache.
 _PIECE = 4096
-#: Classes of boards whose regions are worked out from the goal on, at least where there are as many.
+#: Number of board classes, at least, whose regions are precomputed from the goal outward, if there are so many.
 _FEW = 1 << 16
 _BUCKETS = {"test": (0, 1), "fresh": (0, 1), "validation": (1, 2), "train": (2, 16)}
 
 
 def buckets(keys: Keys) -> NDArray[np.uint8]:
-    """0..15 for each key."""
+    """The bucket, 0..15, of each key."""
     return (keys >> np.uint64(60)).astype(np.uint8)
 
 
 def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
-    """True for keys of that split."""
+    """True for keys in the buckets of ``split``."""
     low, high = _BUCKETS[split]
     bucket = buckets(keys)
     return (bucket >= low) & (bucket < high)
@@ -53,7 +53,7 @@ def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
 def keys(task: str, states: States) -> Keys:
     """A 64-bit key per state; symmetric states have the same key, others (but for one in 2**64 pairs) do not.
 
-    What is symmetric to what, the puzzle knows: ``Puzzle.images``.
+    The symmetries are those of ``Puzzle.images``.
     """
     kind = TASKS[task]
     digests = kind.digests(states, 1)
@@ -67,7 +67,7 @@ def keys(task: str, states: States) -> Keys:
 
 
 def members(spec: DataSpec, states: States, keys: Keys, split: str) -> NDArray[np.bool_]:
-    """True for instances of that split among states with these ``split_keys``; published levels have theirs."""
+    """True for states, with these ``split_keys``, that belong to ``split``; always True for published levels."""
     if spec.published:
         return np.ones(len(states), bool)
     if spec.disjoint != "regions":
@@ -77,11 +77,11 @@ def members(spec: DataSpec, states: States, keys: Keys, split: str) -> NDArray[n
 
 
 def learnable(spec: DataSpec, states: States) -> NDArray[np.bool_]:
-    """True for states that training may learn in, wherever a policy went from its training starts.
+    """True for states that may be trained on, among those a policy reaches from training starts.
 
-    With ``regions`` those whose shortest paths all come by boards of the training split, and those nearer to the goal,
-    which all splits share; none that are more than ``GATE`` actions farther than the longest instance, whose many paths
-    take long to walk. Layouts cannot be left, and ``starts`` keeps starts alone apart.
+    With ``regions``: states whose shortest paths all pass boards of the training split, and those nearer to the goal,
+    which all splits share; none more than ``GATE`` actions beyond the longest instance, whose many paths take long to
+    enumerate. With ``layouts`` an episode cannot leave its layout, and ``starts`` only separates starts: all states.
     """
     if spec.disjoint != "regions":
         return np.ones(len(states), bool)
@@ -90,16 +90,16 @@ def learnable(spec: DataSpec, states: States) -> NDArray[np.bool_]:
 
 
 def _inside(split: str) -> np.uint16:
-    """The buckets of a split, as bits."""
+    """Bit mask of a split's buckets."""
     low, high = _BUCKETS[split]
     return np.uint16(2**high - 2**low)
 
 
 def regions(puzzle: Puzzle, states: States, most: int = 255) -> NDArray[np.uint16]:
-    """Buckets on the shortest paths of each state, as bits: of the boards ``GATE`` actions before the goal.
+    """Bit mask per state: the buckets of the boards that its shortest paths pass ``GATE`` actions before the goal.
 
-    For puzzles with one goal whose moves can be undone. None for states that are nearer than ``GATE``, all for those
-    whose distance is not known, or beyond ``most``.
+    Requires a single goal state and reversible moves. No bits for states nearer than ``GATE``, all bits for states of
+    unknown distance or beyond ``most``.
     """
     top, nearer, bits = _table(puzzle.task, puzzle.shape)
     distance, names = puzzle.distance(states, threads=1), keys(puzzle.task, states)
@@ -107,7 +107,7 @@ def regions(puzzle: Puzzle, states: States, most: int = 255) -> NDArray[np.uint1
     result = np.where(distance < 0, 2**16 - 1, 0).astype(np.uint16)
     near = (distance >= 0) & (distance <= top)
     result[near] = bits[np.searchsorted(nearer, names[near])]
-    # From the farthest on: the distinct boards at a distance that are on the way, and those that follow.
+    # Walk down from the farthest states: the distinct boards on shortest paths at each distance, and their successors.
     levels: list[tuple[Keys, NDArray[np.intp], Keys]] = []
     here, own = states[:0], names[:0]
     for far in range(int(distance.max(initial=0)), top, -1):
@@ -129,11 +129,11 @@ def regions(puzzle: Puzzle, states: States, most: int = 255) -> NDArray[np.uint1
 
 @lru_cache(maxsize=8)
 def _table(task: str, shape: tuple[int, int]) -> tuple[int, Keys, NDArray[np.uint16]]:
-    """A distance, the keys of all boards up to it, in order, and the ``regions`` of each: of 3x3 boards up to 24
-    actions from the goal, of 4x4 boards up to 16. Made once, in 0.2 s.
+    """A distance, the sorted keys of all boards up to it, and the ``regions`` of each: for 3x3 boards up to 24 actions
+    from the goal, for 4x4 up to 16. Cached; takes 0.2 s.
 
-    There are so few boards ``GATE`` actions before the goal that a hash might leave a bucket empty. So they take turns,
-    in the order of their keys.
+    There are so few boards ``GATE`` actions before the goal that hashing might leave a bucket empty, so buckets are
+    dealt round-robin in the order of the keys.
     """
     puzzle, far = TASKS[task].of(shape, 0), 0
     layer, before, bits = puzzle.legend()[0], np.zeros(0, np.uint64), np.zeros(1, np.uint16)
@@ -142,7 +142,7 @@ def _table(task: str, shape: tuple[int, int]) -> tuple[int, Keys, NDArray[np.uin
     while len(layer) and sum(len(each) for each, _ in layers) < _FEW:
         beside = puzzle.step(np.repeat(layer, 4, axis=0), np.tile(np.arange(4, dtype=np.uint8), len(layer)), threads=1)
         found = keys(task, beside)
-        farther = np.flatnonzero(~np.isin(found, np.concatenate([before, names])))  # nor where a border was hit
+        farther = np.flatnonzero(~np.isin(found, np.concatenate([before, names])))  # nor after a blocked move
         before, far = names, far + 1
         names, first, place = np.unique(found[farther], return_index=True, return_inverse=True)
         passed = np.zeros(len(names), np.uint16)
@@ -156,7 +156,7 @@ def _table(task: str, shape: tuple[int, int]) -> tuple[int, Keys, NDArray[np.uin
 
 
 def split_keys(spec: DataSpec, states: States) -> Keys:
-    """Keys of what no two instances of two splits share: of starts, or of their layouts."""
+    """Keys that no two splits share: of starts, or of their layouts."""
     if spec.disjoint != "layouts":
         return keys(spec.task, states)
     kind = TASKS[spec.task]
@@ -165,7 +165,7 @@ def split_keys(spec: DataSpec, states: States) -> Keys:
 
 
 def _aligned(grids: States) -> States:
-    """Each moved as far up and left as its outer wall allows: a room may lie anywhere in its grid."""
+    """Shift each room to the top left corner of its grid: a room may lie anywhere in it."""
     count, height, width = grids.shape
     top = (grids != 1).any(axis=2).argmax(axis=1)[:, None] - 1
     remaining = (grids != 1).any(axis=1).argmax(axis=1)[:, None] - 1

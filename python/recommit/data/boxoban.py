@@ -1,10 +1,10 @@
 """Boxoban's levels: 10x10 cells, 4 boxes, in the splits that papers compare on.
 
-They are not part of this package. A copy of github.com/google-deepmind/boxoban-levels is imported once:
-every file is compared with the published ones, and kept in the user's cache folder. From then on a data set may say
-``generator: unfiltered``, ``medium`` or ``hard``, and is the same for everybody, since it names levels that are the
-same for everybody. The published medium set has no test levels: its validation levels, which papers report, are for
-testing here, and the last of its training files for validation. Hard levels are for testing alone.
+They are not part of this package. A copy of github.com/google-deepmind/boxoban-levels is imported once: every file is
+checked against the published digests, and kept in the user's cache folder. From then on a spec may have ``generator:
+unfiltered``, ``medium`` or ``hard``, which gives every user the same data set. The published medium set has no test
+levels: its validation levels, which papers report, are the test split here, and the last of its training files the
+validation split. Hard levels are for testing only.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 #: Levels of a file (the last one of a folder may have fewer), rows and columns, boxes.
 PER_FILE, SIDE, BOXES = 1000, 10, 4
-#: Of a file of levels, and of the digests of a folder; published ones have an eighth of it.
+#: Largest level file or digest list that is read; published ones are an eighth of it.
 MOST_BYTES = 1 << 20
-#: Folder -> how many levels, and the sha256 of what ``sha256sum *.txt`` prints in it.
+#: Folder -> number of levels, and sha256 of the output of ``sha256sum *.txt`` in it.
 FOLDERS = {
     "unfiltered/train": (900_000, "6d015e82db53e1964964aafcbfcb365776992ff4e429b0eef0e26f1d092d6a2e"),
     "unfiltered/valid": (100_000, "e0e0b0afd690aed4c37befa4bdeff1b4f251fc07ab6c78832f3b4ae965b0fb4e"),
@@ -42,7 +42,7 @@ FOLDERS = {
     "medium/valid": (50_000, "74ad76ef800cb021bc8d1f51fd597b24aa3b5f9ba7de737dfc369e3a3022433d"),
     "hard": (3_332, "2c25b86db86ad9975c7053bffc240a68ca5d7ae9173c18a3a2740ed4b615fd6c"),
 }
-#: Set and split -> folder, and its first level and the one behind its last.
+#: Set and split -> folder, first level, and end of the range of levels.
 SPLITS = {
     ("unfiltered", "train"): ("unfiltered/train", 0, 900_000),
     ("unfiltered", "validation"): ("unfiltered/valid", 0, 100_000),
@@ -52,8 +52,8 @@ SPLITS = {
     ("medium", "test"): ("medium/valid", 0, 50_000),
     ("hard", "test"): ("hard", 0, 3_332),
 }
-#: By folder, the levels that are also test levels of a published set, turned or mirrored at most: no data set trains
-#: on them or chooses by them.
+#: By folder, the levels that are, up to symmetry, also test levels of a published set: excluded from training and
+#: validation.
 COPIES = {
     name: tuple(map(int, numbers.split()))
     for name, numbers in {
@@ -77,15 +77,15 @@ SUMS, SOURCE = "SHA256SUMS", "https://github.com/google-deepmind/boxoban-levels"
 
 
 def cached() -> Path:
-    """Where imported levels lie."""
+    """Cache folder of imported levels."""
     if not (cache := _core.cache_folder()):
         raise errors.WrongFolder("RECOMMIT_CACHE: expected a folder for imported levels, got none and no HOME")
     return Path(cache) / "boxoban"
 
 
 def import_levels(source: Path, progress: Callable[[str], None] = lambda _: None) -> dict[str, int]:
-    """Check a copy of the published levels, and keep it; how many levels each of its folders has. Folders that the copy
-    lacks are left out, but not all of them; files that are not as published are an error, before anything is kept."""
+    """Check a copy of the published levels and store it in the cache; returns the number of levels by folder. Some, but
+    not all, folders may be missing; files that differ from the published ones raise before anything is stored."""
     found = {name: _checked(source / name, name) for name in FOLDERS if (source / name).is_dir()}
     if not found:
         raise errors.WrongFolder(f"{source}: expected a copy of {SOURCE}, got none of {', '.join(FOLDERS)}")
@@ -98,7 +98,7 @@ def import_levels(source: Path, progress: Callable[[str], None] = lambda _: None
                 raise errors.Damaged(f"{source / name / file}: expected what was checked, got other bytes meanwhile")
             replace(files, target / file, text)
             progress(f"{name}: {number} of {len(lines)} files")
-        replace(files, target / SUMS, sums)  # last: a folder that has it is whole
+        replace(files, target / SUMS, sums)  # last: marks a complete folder
     return {name: FOLDERS[name][0] for name in found}
 
 
@@ -117,12 +117,12 @@ def _checked(folder: Path, name: str) -> bytes:
 
 
 def _listed(sums: bytes) -> list[tuple[str, str]]:
-    """Files with their digests."""
+    """Parse (file, digest) pairs."""
     return [(line[66:], line[:64]) for line in sums.decode().splitlines()]
 
 
 def levels(name: str, split: str, numbers: NDArray[np.int64]) -> States:
-    """Some levels of a split, uint8[N, 10, 10]."""
+    """The numbered levels of a split, uint8[N, 10, 10]."""
     folder, first, _ = SPLITS[name, split]
     files, places = np.divmod(numbers + first, PER_FILE)
     result = np.empty((len(numbers), SIDE, SIDE), np.uint8)
@@ -139,7 +139,7 @@ def copies(name: str, split: str, numbers: NDArray[np.int64]) -> NDArray[np.bool
 
 
 def count(name: str, split: str) -> int:
-    """Levels of a split."""
+    """Number of levels of a split."""
     if (name, split) not in SPLITS:
         raise errors.WrongDataSpec(f"{split}: expected 0 of the {name} levels, which have none for it, got some")
     _, first, end = SPLITS[name, split]
@@ -148,7 +148,7 @@ def count(name: str, split: str) -> int:
 
 @lru_cache(maxsize=16)
 def _file(cache: str, folder: str, number: int) -> States:
-    """All levels of a file, which is still as it was published."""
+    """All levels of a cached file, after checking it against the published digest."""
     place = Path(cache) / folder
     try:
         sums = safe_open.content(place / SUMS, MOST_BYTES)

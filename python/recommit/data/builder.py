@@ -1,15 +1,14 @@
-"""From a data spec to a finished folder, whatever happens on the way.
+"""Crash-safe, resumable builds of a data set from its spec.
 
 A shard is a pure function of the spec, its split and its number (``shards.py``): start states of that split
-(``sampling.py``), solved and labelled (``labels.py``), written as one Parquet file. So a build is a list of shards to
-make:
+(``sampling.py``), solved and labelled (``labels.py``), written as one Parquet file. So a build is a list of shards:
 
-1. claim the folder: its lock, and ``recipe.json``, which no other spec may build in;
-2. see which shards are whole, by the manifest of a finished build and the journal of an interrupted one;
-3. make the others, here, in child processes or on a Ray cluster, and note each in the journal once it is on the disk;
-4. write the card and, last, the manifest. A folder with a manifest is finished; only then the journal goes.
+1. claim the folder: its lock, and ``recipe.json``, which ties the folder to one spec; 2. find the intact shards, by the
+manifest of a finished build and the journal of an interrupted one; 3. make the others, in this process, in child
+processes or on a Ray cluster, and journal each once it is on disk; 4. write the card and, last, the manifest. A folder
+with a manifest is finished; only then the journal is removed.
 
-A kill at any moment leaves whole shards, and the same call goes on from there.
+A kill at any moment leaves intact shards, and the same call resumes from them.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def build(
     progress: Callable[[int, int, int], None] | None = None,
     files_: Files | None = None,
 ) -> Manifest:
-    """Build the data set of a spec in ``folder``, or finish one that was interrupted, or check a finished one.
+    """Build the data set of a spec in ``folder``, resume an interrupted build, or check a finished one.
 
     The files depend on the spec alone (and on the versions in the manifest). ``workers`` processes make shards;
     ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system. ``progress`` is called with the
@@ -97,7 +96,7 @@ class _Build:
         return self._finish([records[item] for item in all_shards])
 
     def _claim(self) -> None:
-        """Write the spec into a new folder; make sure that it is the same in an old one."""
+        """Write the spec into a new folder, or check that an existing folder has the same one."""
         files.own_folder(self.folder / shards.FOLDER)
         files.sweep(self.files, self.folder)
         files.sweep(self.files, self.folder / shards.FOLDER)
@@ -117,7 +116,7 @@ class _Build:
         files.make_folders(self.files, self.folder / shards.FOLDER)
 
     def _finished(self) -> dict[tuple[str, int], Record]:
-        """Shards that are there and whole: by a finished build's manifest and an interrupted one's journal."""
+        """Existing, intact shards, by a finished build's manifest and an interrupted one's journal."""
         try:
             records = {record.name: record for record in manifest.read(self.folder).shards}
         except (errors.Damaged, errors.WrongFolder):
@@ -140,7 +139,7 @@ class _Build:
             yield from run(self.engine, [{**about, "split": s, "shard": n} for s, n in todo], self.workers, self.lock)
 
     def _finish(self, records: list[Record]) -> Manifest:
-        """Write the card, then the manifest, and only then clear away what a resumed build would need."""
+        """Write the card, then the manifest, and only then remove the journal, which a resumed build would need."""
         seen = manifest.overlap(self.folder, self.spec, records, self.workers)
         result = manifest.Manifest(self.spec, tuple(records), seen, manifest.versions())
         files.keep(self.files, self.folder / card.NAME, card.card(result).encode())
@@ -150,7 +149,7 @@ class _Build:
 
 
 def run(engine: str, requests: Requests, workers: int, lock: int) -> Iterator[Record]:
-    """The records of all requested shards, as they are finished. ``lock`` is a descriptor that children keep open."""
+    """Yield the records of all requested shards as they finish. ``lock`` is a descriptor that children keep open."""
     if not requests:
         return
     if engine == "ray":
@@ -163,12 +162,12 @@ def run(engine: str, requests: Requests, workers: int, lock: int) -> Iterator[Re
 
 
 def _ray(requests: Requests, workers: int) -> Iterator[Record]:
-    """On the cluster that ``RAY_ADDRESS`` names or this process is connected to, else on a local one of ``workers``."""
+    """Run on the Ray cluster of ``RAY_ADDRESS`` or of this process's connection, else on a local one of ``workers``."""
     try:
         import ray as installed
     except ImportError:
         raise errors.need("ray", "ray") from None
-    ray: Any = installed  # not everything in it has types
+    ray: Any = installed  # incomplete type hints
     started = not ray.is_initialized()
     if started:
         cores = None if os.environ.get("RAY_ADDRESS") else workers
@@ -178,7 +177,7 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
         cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))
         waiting, running = list(reversed(requests)), list[Any]()
         while waiting or running:
-            # Twice as many as there are cores: enough to keep them busy, few enough to lose little.
+            # Two tasks per core: enough to keep all busy, few enough to lose little.
             while waiting and len(running) < 2 * cores:
                 running.append(task.remote(waiting.pop()))
             ready, running = ray.wait(running)
@@ -190,7 +189,7 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Make one shard; its record, or what went wrong in plain words."""
+    """Make one shard; returns its record, or an error as plain values."""
     try:
         spec = DataSpec.from_dict(request["recipe"])
         split, shard = request["split"], request["shard"]
@@ -205,12 +204,12 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def unwrap(reply: dict[str, Any]) -> Record:
-    """The record in a reply, or its error, raised."""
+    """The record of a reply; raises its error."""
     if "record" in reply:
         return Record(**reply["record"])
     raise getattr(errors, reply["error"], errors.DataError)(reply["message"])
 
 
 def main() -> None:
-    """Be a worker."""
+    """Worker process: serve ``answer``."""
     serve(lambda _: answer)

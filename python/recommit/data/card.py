@@ -1,5 +1,4 @@
-"""Descriptions of a data set: its statistics, for a terminal, and its README.md, a Hugging Face data card that a
-stranger can start from."""
+"""Descriptions of a data set: statistics for a terminal, and its README.md, a self-contained Hugging Face data card."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ NAME = "README.md"
 
 
 def card(manifest: Manifest) -> str:
-    """The text: a function of the manifest alone."""
+    """The card's text, a function of the manifest alone."""
     spec = manifest.spec
     title = f"{spec.task} {', '.join(spec.difficulty_names)}: labelled commitments"
     files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
@@ -114,7 +113,7 @@ Content (sha256 of all rows): `{content}`. The recipe gives it again, byte for b
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
-    """Statistics of a split (or of all), read shard by shard; plain JSON values."""
+    """Statistics of a split (or of all), computed shard by shard, as JSON values."""
     tallies = {name: Counter[int]() for name in ("lengths", "distances", "optimal_actions", "kinds", "admissible")}
     for content in dataset.shards():
         for name, values in _counted(content).items():
@@ -138,7 +137,7 @@ def describe(dataset: Dataset) -> dict[str, Any]:
 
 
 def _counted(content: LabelledRows) -> dict[str, NDArray[Any]]:
-    """The values that histograms count, of some rows."""
+    """The values behind each histogram, for some rows."""
     return {
         "lengths": content.length[(content.t == 0) & (content.kind == rows.EXPERT)],
         "distances": content.distance[~content.dead],
@@ -149,7 +148,7 @@ def _counted(content: LabelledRows) -> dict[str, NDArray[Any]]:
 
 
 def text(statistics: dict[str, Any]) -> str:
-    """The statistics, to read: a line for each, the counts of a histogram one after the other."""
+    """The statistics as text, one line each; histograms as lists of counts."""
     return "\n".join(f"{name:<16} {_listed(value)}" for name, value in statistics.items() if value != {})
 
 

@@ -1,4 +1,4 @@
-"""A finished data set, read back."""
+"""Reading a finished data set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Dataset:
-    """One split of a data folder, or all of them. Holds no rows and no open files; safe to share and to send."""
+    """One split of a data folder, or all. Holds no rows and no open files; thread-safe and picklable."""
 
     def __init__(self, folder: Path, manifest_: Manifest, split: str | None) -> None:
         self.folder = folder
@@ -34,7 +34,7 @@ class Dataset:
 
     @property
     def puzzle(self) -> Puzzle:
-        """The task whose states these are."""
+        """The puzzle of the states."""
         return self.spec.puzzle()
 
     @property
@@ -49,7 +49,7 @@ class Dataset:
         return f"<{self.folder.name} {self.split or 'all splits'}: {len(self)} rows of {self.spec.task}>"
 
     def shards(self) -> Iterator[LabelledRows]:
-        """The rows, a shard at a time."""
+        """Iterate over the rows, one shard at a time."""
         return (shards.read(self.folder, self.spec, record) for record in self.records)
 
     def columns(self) -> LabelledRows:
@@ -65,7 +65,7 @@ class Dataset:
         return content[(content.t == 0) & (content.kind == rows.EXPERT)]
 
     def expand(self) -> Iterator[tuple[LabelledRows, Samples]]:
-        """Every (state, depth, actions) sample, a shard at a time, with the rows that they are made in."""
+        """Iterate over (rows, samples) per shard, with every (state, depth, actions) sample."""
         return ((content, rows.expand(content)) for content in self.shards())
 
     def ids(self, content: LabelledRows) -> list[str]:
@@ -74,7 +74,7 @@ class Dataset:
 
 
 def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:
-    """A finished data set; ``split=None`` or ``"all"`` for all splits together."""
+    """Open a finished data set; ``split=None`` or ``"all"`` for all splits together."""
     split = None if split == "all" else split
     if split is not None and split not in SPLITS:
         raise errors.WrongDataSpec(f"split: expected one of {', '.join(SPLITS)} or all, got {split}")

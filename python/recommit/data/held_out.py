@@ -1,4 +1,4 @@
-"""Held-out instances: of a data set's spec alone, so that every agent can be given the same ones; and fresh ones."""
+"""Held-out instances, a function of the data set's spec alone, so that all agents get the same; and fresh ones."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec
 
 
-#: Instances that are played: as many as one file of a data set may have.
+#: Most instances of a split: as many as one file of a data set may have.
 MOST_INSTANCES = 1 << 20
 
 
 def starts(
     spec: DataSpec, split: str, count: int, length: tuple[int, ...], *, name: str = "instances"
 ) -> sampling.Starts:
-    """Instances of a split, as many as asked for; but of training distinct up to symmetry. ``name``: of the count, for
-    its caller."""
+    """``count`` instances of a split, distinct up to symmetry except in training; ``name`` names the count in errors."""
     if count > MOST_INSTANCES:
         raise WrongDataSpec(f"{name}: expected at most {MOST_INSTANCES} of a split together, got {count}")
     wanted = spec.of_length(length)
@@ -35,17 +34,17 @@ def starts(
 
 
 def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sampling.Starts:
-    """Unused test instances, of another seed than the data's.
+    """Unused test instances, from another seed than the data's.
 
-    None of them is in the data's own test split, nor among as many test instances of this length; with ``disjoint:
-    layouts`` no room is, and with ``regions`` all are of the regions that are for tests. What is trained or validated
-    on cannot be among them, see ``assignment``.
+    None is in the data's own test split, nor among the first ``count`` test instances of this length; with ``disjoint:
+    layouts`` no room is, and with ``regions`` all lie in test regions. Training and validation instances are excluded
+    by ``assignment``.
     """
     if spec.published:
         raise WrongDataSpec(f"fresh: expected a generator, which has other instances, got the {spec.generator} levels")
     if seed == spec.seed:
         raise WrongDataSpec(f"fresh: expected another seed than that of the data, got {seed}")
-    # Sorted keys of the data's own test split, and of an evaluation's on instances of this length.
+    # Sorted keys of the data's own test split, and of a usual evaluation on instances of this length.
     every = [starts(spec, "test", max(count, spec.test), reach) for reach in {(), length}]
     apart = np.unique(np.concatenate([assignment.split_keys(spec, each.states) for each in every]))
     wanted = replace(spec.of_length(length), seed=seed)
@@ -55,7 +54,7 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
 
 
 def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArray[np.uint64]) -> None:
-    """Refuse states of training, validation or the data's own test split, turned and mirrored ones included."""
+    """Refuse states that are, up to symmetry, in training, validation or the data's own test split."""
     keys = assignment.split_keys(spec, states)
     trained, judged = ~assignment.members(spec, states, keys, "test"), np.isin(keys, read_before)
     if trained.any() or judged.any():
@@ -66,14 +65,14 @@ def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArra
 
 
 def rooms(spec: DataSpec, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:
-    """One number per instance, the same for those in the same room, where the data keeps rooms apart; else None."""
+    """A room id per instance, for data with ``disjoint: layouts``; else None."""
     if spec.disjoint != "layouts":
         return None
     return np.unique(assignment.split_keys(spec, states), return_inverse=True)[1].astype(np.int64)
 
 
 def name(states: NDArray[np.uint8]) -> str:
-    """Name a test set by its content."""
+    """Name of a test set: a hash of its content."""
     digest = hashlib.sha256(repr(states.shape).encode())
     digest.update(states.tobytes())
     return digest.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Labels by the exact solver: for states on expert paths and off them, and for any states of a caller."""
+"""Exact solver labels of states on and off expert paths, and of a caller's states."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def label(
     ties: Literal["first", "random"] = "first",
     seed: int = 0,
 ) -> LabelledRows:
-    """Exact labels of any states, for example of those that a policy visited; dead states are marked as such.
+    """Exact labels of any states, for example those that a policy visited; dead states are marked.
 
-    ``instance`` numbers the states; the default is their place in the batch.
+    ``instance`` numbers the states; default: their index in the batch.
     """
     solutions = puzzle.solve(states, ties=ties, seed=seed, threads=1)
     if (solutions.length == -2).any():
@@ -56,10 +56,10 @@ def label(
 
 
 def path_states(puzzle: Puzzle, starts: States, actions: NDArray[Any], offsets: NDArray[Any]) -> States:
-    """The state before every action of every plan (so the goal at the end is not among them)."""
+    """The state before every action of every plan, without the final goal states."""
     lengths = np.diff(offsets)
     result = np.empty((int(offsets[-1]), *starts.shape[1:]), np.uint8)
-    order = np.argsort(-lengths, kind="stable")  # the plans still running are always a prefix
+    order = np.argsort(-lengths, kind="stable")  # so that unfinished plans are always a prefix
     running = np.searchsorted(-lengths[order], -np.arange(int(lengths.max(initial=0))), side="left")
     now = np.ascontiguousarray(starts[order])
     for t, alive in enumerate(running):
@@ -71,7 +71,7 @@ def path_states(puzzle: Puzzle, starts: States, actions: NDArray[Any], offsets: 
 
 
 def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts) -> LabelledRows:
-    """Everything a shard holds, instance by instance: the states on the expert path, then the perturbed ones."""
+    """All rows of a shard, by instance: the states on the expert path, then the perturbed ones."""
     puzzle = spec.puzzle()
     seed = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.TIES, 0), SPLITS.index(split), shard)
     solutions = puzzle.solve(starts.states, ties=spec.ties, seed=seed, threads=1)
@@ -104,7 +104,7 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts) -> Labell
 def _perturbed(
     spec: DataSpec, starts: Starts, owner: NDArray[np.intp], path: States, offsets: NDArray[Any], seed: int
 ) -> LabelledRows:
-    """States a few random actions off the expert path of the instance that each comes from."""
+    """Labelled states a few random actions off the expert path of their instance."""
     puzzle, which = spec.puzzle(), np.tile(np.arange(spec.perturbed), len(starts))
     stream = rng.streams(seed, rng.Purpose.TIES, owner * 256 + which)
     leave = rng.below(rng.draw(stream, 0), starts.length[owner])
@@ -124,7 +124,7 @@ def _perturbed(
 
 
 def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64]) -> States:
-    """One of the actions that change the state, evenly; a state stays as it is rather than reach the goal."""
+    """Take a uniformly random action among those that change the state, but never step onto the goal."""
     possible = puzzle.action_masks(states, threads=1)
     number = rng.below(words, np.maximum(possible.sum(axis=1), 1))
     action = (np.cumsum(possible, axis=1) <= number[:, None]).sum(axis=1)

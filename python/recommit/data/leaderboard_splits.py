@@ -1,8 +1,8 @@
 """The frozen splits of the leaderboard, on which agents of all kinds are scored.
 
 A split is a file of the package with levels, their exact optimal lengths, budgets and prices, under one sha256;
-``bench/pages/frozen.py`` of ``e8bb05dc`` wrote them. The levels are the test split of ``recipe``, which no other data
-set of the package has for its own; they are text, so that any program reads them.
+``bench/pages/frozen.py`` of ``e8bb05dc`` wrote them. The levels are the test split of ``recipe``, used by no other data
+set of the package; they are stored as text, so that any program can read them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: Of the splits, by name.
+#: Folder of the split files, one per name.
 FOLDER = Path(__file__).resolve().parents[1] / "splits"
 FORMAT = 1
 FIELDS: verified.Fields = {
@@ -41,15 +41,15 @@ FIELDS: verified.Fields = {
 
 @dataclass(frozen=True, eq=False)
 class FrozenSplit:
-    """Levels that stay what they are."""
+    """An immutable set of levels with exact lengths, budgets and prices."""
 
     name: str
     recipe: DataSpec
     starts: NDArray[np.uint8]
     ids: tuple[str, ...]
-    #: The fewest actions that solve each.
+    #: Optimal length of each level.
     length: NDArray[np.int32]
-    #: The number of the room of each, where the data keeps rooms apart.
+    #: Room id of each level, for data with ``disjoint: layouts``.
     rooms: NDArray[np.int64] | None
     budgets: tuple[int, ...]
     prices: Prices
@@ -62,12 +62,12 @@ class FrozenSplit:
 
 
 def names() -> list[str]:
-    """All frozen splits."""
+    """Names of all frozen splits."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 def read(name: str) -> FrozenSplit:
-    """The split of a name, if its file is what was frozen."""
+    """Read a split by name, checking its digest."""
     if name not in names():
         raise ValueError(f"split: expected one of {', '.join(names())}, got {name or 'none'}")
     path = FOLDER / f"{name}.json"

@@ -1,4 +1,4 @@
-"""Rows in a reproducible random order, batch by batch, from one data set or several that need not fit into memory."""
+"""Batches of rows in a reproducible random order, from one or several data sets that need not fit into memory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from recommit.data.rows import LabelledRows
     from recommit.data.spec import DataSpec
 
-#: Rows that a stream may hand out: JSON knows whole numbers up to here.
+#: Most rows of a stream: the largest integer that JSON numbers hold exactly.
 MOST_ROWS = 1 << 53
 
 
 @dataclass(frozen=True)
 class _Block:
-    """One row group of one shard, and how many of its rows are wanted."""
+    """One row group of one shard, and the number of its live rows."""
 
     shard: int
     group: int
@@ -40,7 +40,7 @@ class Order:
 
     Every epoch is one permutation of all rows: blocks of rows are dealt in random order into windows of about
     ``window`` rows, and rows are shuffled within a window. The order is a function of (data, seed, epoch) alone. One
-    window is in memory. Dead rows have nothing to imitate and are left out. Not safe to share between threads.
+    window is in memory. Dead rows have no expert action and are left out. Not thread-safe.
     """
 
     def __init__(self, dataset: Dataset, *, seed: int = 0, window: int = 1 << 18) -> None:
@@ -55,12 +55,12 @@ class Order:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Plain values that decide the order of the rows."""
+        """JSON values that determine the order of the rows."""
         data = {"content": self.dataset.manifest.content, "split": self.dataset.split}
         return {**data, "seed": self.seed, "window": self.window}
 
     def take(self, begin: int, end: int) -> LabelledRows:
-        """Rows number begin..end of the endless stream."""
+        """Rows ``begin`` to ``end`` of the endless stream."""
         parts = []
         while begin < end:
             epoch, at = divmod(begin, self.total)
@@ -71,17 +71,17 @@ class Order:
         return parts[0] if len(parts) == 1 else rows.concatenate(parts)
 
     def _find(self, epoch: int, at: int) -> tuple[LabelledRows, NDArray[np.intp], int]:
-        """The window around row ``at`` of an epoch, loaded, with the order of its rows and the number of its first."""
+        """Load the window with row ``at`` of an epoch; returns its rows, their order, and the number of the first."""
         blocks, starts = self._deal(epoch)
         window = int(np.searchsorted(starts, at, side="right")) - 1
         if self._held is None or self._held[0] != (epoch, window):
-            self._held = None  # let the old window go before the new one comes
+            self._held = None  # free the old window before loading the new one
             content = self._load(blocks, int(starts[window]), int(starts[window + 1]))
             self._held = (epoch, window), content, self._order(epoch, window, len(content))
         return self._held[1], self._held[2], int(starts[window])
 
     def _deal(self, epoch: int) -> tuple[list[_Block], NDArray[np.int64]]:
-        """Blocks in the order of an epoch, and the row numbers at which windows begin (and the last ends)."""
+        """Blocks in the order of an epoch, and the row numbers of window boundaries."""
         if self._dealt is None or self._dealt[0] != epoch:
             order = self._order(epoch, -1, len(self.blocks))
             blocks = [self.blocks[i] for i in order]
@@ -103,7 +103,7 @@ class Order:
         return np.argsort(rng.draw(stream, 0), kind="stable")
 
     def _load(self, blocks: list[_Block], begin: int, end: int) -> LabelledRows:
-        """The wanted rows of the blocks that hold rows begin..end of an epoch."""
+        """The live rows of the blocks that begin within rows ``begin`` to ``end`` of an epoch."""
         firsts = np.cumsum([0, *(block.rows for block in blocks)])
         chosen = [block for block, first in zip(blocks, firsts, strict=False) if begin <= first < end]
         parts: list[LabelledRows | None] = [None] * len(chosen)
@@ -116,7 +116,7 @@ class Order:
         return rows.concatenate([part for part in parts if part is not None])
 
     def _alive(self, block: _Block, content: LabelledRows) -> LabelledRows:
-        """The rows of a block, as many as were counted: with fewer, the search for the next one would not end."""
+        """The live rows of a block; a wrong count raises, since with fewer rows ``take`` would not terminate."""
         if len(content) != block.rows:
             record = self.dataset.records[block.shard]
             path, many = self.dataset.folder / record.name, f"{record.dead} dead rows"
@@ -140,9 +140,9 @@ def _blocks(dataset: Dataset) -> Iterator[_Block]:
 class Portion:
     """The part of a batch from one data set."""
 
-    #: At least one row, for ranks that must go through a model together.
+    #: At least one row, since ranks must run the model together.
     rows: LabelledRows
-    #: Number of the rows that belong to the batch: all of them, or none.
+    #: Number of rows that belong to the batch: all, or 0.
     count: int
     #: Number of the first row in the endless stream of its data set.
     first: int
@@ -151,10 +151,10 @@ class Portion:
 class Mixture:
     """An endless stream of batches of ``batch`` rows for this rank, from one data set or several.
 
-    Rows of all ranks together are numbered. Of every sum(weights) rows in turn each data set has as many as its weight;
-    which ones is drawn by a counter. So the data set of row n, and which of its rows that is, are functions of (data,
-    weights, seed, n) alone: a run can stop anywhere and go on at the exact next row, even with another number of ranks.
-    One data set alone is gone through in its ``Order``.
+    Rows are numbered over all ranks. In every block of sum(weights) rows each data set has as many as its weight, at
+    positions drawn by a counter-based generator. So the data set of row n, and the row within it, are functions of
+    (data, weights, seed, n) alone: a run can stop anywhere and resume at the exact next row, even with another number
+    of ranks. A single data set is read in its ``Order``.
     """
 
     def __init__(
@@ -179,9 +179,9 @@ class Mixture:
             wanted = f"a number from 1 on for each of {sets} data sets"
             raise errors.WrongDataSpec(f"mix: expected {wanted}, got {list(self.weights)}")
         self.batch, self.seed, self.rank, self.world = batch, seed, rank, world
-        #: Rows of all data sets.
+        #: Total rows of all data sets.
         self.total = sum(order.total for order in self.orders)
-        #: Rows handed out so far, all ranks together.
+        #: Rows consumed so far, over all ranks.
         self.position = 0
 
     def __iter__(self) -> Iterator[list[Portion]]:
@@ -196,11 +196,11 @@ class Mixture:
 
     @property
     def most(self) -> list[int]:
-        """Rows that a batch has of each data set at most."""
+        """Most rows per batch from each data set."""
         return most_rows(self.batch, self.weights)
 
     def deal(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[blocks, sum(weights)]: the data set of each row of some blocks."""
+        """[blocks, sum(weights)]: the data set of each row of the blocks."""
         sets = np.repeat(np.arange(len(self.weights)), self.weights)
         places = np.arange(len(sets), dtype=np.uint64)
         number = blocks.astype(np.uint64)[:, None] * np.uint64(len(sets)) + places
@@ -214,16 +214,16 @@ class Mixture:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Plain values that decide the order of the rows; of one data set, those of its order."""
+        """JSON values that determine the order of the rows; for one data set, those of its order."""
         every = [order.identity for order in self.orders]
         return every[0] if len(every) == 1 else {"weights": list(self.weights), "sets": every}
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the stream is; plain values."""
+        """Position of the stream, as JSON values."""
         return {"position": self.position, "identity": self.identity}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on at the exact next row."""
+        """Resume at the exact next row."""
         if state["identity"] != self.identity:
             raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
         position = state["position"]
@@ -233,7 +233,7 @@ class Mixture:
 
 
 def most_rows(batch: int, weights: Sequence[int]) -> list[int]:
-    """Rows that a batch of one rank has of each data set at most."""
+    """Most rows from each data set in a batch of one rank."""
     block = sum(weights)
     whole, rest = divmod(batch, block)
     touched = whole if not rest else -(-(batch - 1) // block) + 1
@@ -241,7 +241,7 @@ def most_rows(batch: int, weights: Sequence[int]) -> list[int]:
 
 
 def even_weights(specs: Sequence[DataSpec]) -> tuple[int, ...]:
-    """Every task alike, and every difficulty of a task alike: the smallest whole numbers of rows by data set."""
+    """Smallest integer weights that give equal shares to tasks, and to the difficulties of a task."""
     difficulties = [len(spec.difficulties) for spec in specs]
     whole = {spec.task: 0 for spec in specs}
     for spec, count in zip(specs, difficulties, strict=True):

@@ -1,4 +1,4 @@
-"""The manifest of a finished data set, written when everything that it names is on the disk."""
+"""The manifest of a finished data set, written once all files that it lists are on disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "manifest.json"
 _MOST_BYTES = 1 << 28
-#: Keys gathered before duplicates among them are dropped.
+#: Number of pending keys from which duplicates are dropped.
 _COMPACT = 1 << 23
 #: Counts of the overlap of the test split with training paths, up to symmetry.
 OVERLAPS = (
@@ -50,7 +50,7 @@ FIELDS: verified.Fields = {
 
 @dataclass(frozen=True)
 class Manifest:
-    """Spec, shards in order, overlap of the splits, and the versions that the bytes of the files depend on."""
+    """Spec, ordered shards, overlap of the splits, and the versions that determine the bytes of the files."""
 
     spec: DataSpec
     shards: tuple[Record, ...]
@@ -62,17 +62,17 @@ class Manifest:
         return [record for record in self.shards if shards.parse_name(record.name)[0] == split]
 
     def total(self, what: str, split: str | None = None) -> int:
-        """Sum of a number of the records, over one split or all."""
+        """Sum of a field of the records, over one split or all."""
         records = self.shards if split is None else self.of(split)
         return sum(getattr(record, what) for record in records)
 
     @property
     def content(self) -> str:
-        """sha256 of the rows, whatever the versions: the name of the data set."""
+        """sha256 of the rows, independent of versions: identifies the data set."""
         return files.sha256("\n".join(record.content for record in self.shards).encode())
 
     def to_json(self) -> str:
-        """The same text for the same data set."""
+        """Canonical text: equal for equal data sets."""
         splits = {s: {what: self.total(what, s) for what in shards.NUMBERS} for s in SPLITS if self.of(s)}
         plain = {
             "recipe": self.spec.to_dict(),
@@ -87,7 +87,7 @@ class Manifest:
 
 
 def overlap_text(seen: dict[str, int]) -> str:
-    """The counts of an overlap, in words."""
+    """The overlap counts as a sentence."""
     return (
         f"{seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
         f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
@@ -96,7 +96,7 @@ def overlap_text(seen: dict[str, int]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """The versions that decide the bytes of a shard, apart from the spec."""
+    """The versions that determine the bytes of a shard, besides the spec."""
     return {"recommit": VERSION, "pyarrow": parquet.pa.__version__}
 
 
@@ -106,7 +106,7 @@ def order(spec: DataSpec) -> list[tuple[str, int]]:
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest of a finished data set, every field of it checked."""
+    """Read the manifest of a finished data set and check every field."""
     path = folder / NAME
     try:
         data = content(path, _MOST_BYTES)
@@ -122,7 +122,7 @@ def read(folder: Path) -> Manifest:
         spec = DataSpec.from_dict(plain["recipe"])
     except errors.WrongDataSpec as error:
         raise errors.Damaged(f"{path}: {error}") from None
-    if (count := sum(map(spec.shards, SPLITS))) != len(plain["shards"]):  # before their names are listed
+    if (count := sum(map(spec.shards, SPLITS))) != len(plain["shards"]):  # before enumerating their names
         raise errors.Damaged(f"{path}: shards: expected the {count} that the recipe makes, got {len(plain['shards'])}")
     for item, place in zip(plain["shards"], order(spec), strict=True):
         wanted = {"name": shards.name(spec, *place), "instances": spec.shard_instances(*place)}
@@ -147,7 +147,7 @@ def training_keys(folder: Path, spec: DataSpec, records: list[Record], threads: 
     """Ascending symmetry keys of all states on the training paths: 8 bytes of memory per distinct one."""
     distinct, pending = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
     with ThreadPoolExecutor(threads) as pool:
-        several = pool.map if threads > 1 else map  # one needs no thread beside this one
+        several = pool.map if threads > 1 else map  # no pool for one thread
         for keys in several(lambda record: shards.keys(folder, spec, record), records):
             pending.append(keys)
             if sum(map(len, pending)) > _COMPACT:
@@ -156,7 +156,7 @@ def training_keys(folder: Path, spec: DataSpec, records: list[Record], threads: 
 
 
 def measure_overlap(spec: DataSpec, test: LabelledRows, keys: NDArray[np.uint64]) -> dict[str, int]:
-    """Numbers of test starts, and of states on the paths of test instances, with a key of training paths."""
+    """Count test starts, and states on test paths, in total and on training paths."""
     expert = test[test.kind == rows.EXPERT]
     hit = np.isin(assignment.keys(spec.task, expert.states), keys)
     start = expert.t == 0

@@ -1,4 +1,4 @@
-"""Options of ``recommit data``. Light to import: the command line makes its flags of it."""
+"""Options of ``recommit data``. Light to import: the command line builds its flags from it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from recommit.data.spec import DataSpec
 from recommit.puzzles.registry import TASKS, Task
 from recommit.storage.errors import WrongDataSpec
 
-#: Optimal lengths and boxes of a data set by default: those of the pages' examples.
+#: Default optimal lengths and boxes: those of the examples in the docs.
 LENGTHS = {"sliding": (8, 24), "sokoban": (8, 32)}
 BOXES = 2
-#: Fields of a ``DataSpec`` that are flags as they are; one that is not set is as in the recipe.
+#: Fields of ``DataSpec`` with a flag of the same name; unset flags keep the recipe's value.
 _FIELDS = ("task", "count", "validation", "test", "seed", "ties", "disjoint", "generator")
 
 
@@ -23,7 +23,7 @@ class BuildOptions:
 
     Args:
         out: Folder of the data set.
-        recipe: A YAML or JSON recipe, which other flags change (default: the flags say everything).
+        recipe: A YAML or JSON recipe, which other flags override (default: none, only the flags).
         task: The puzzle.
         size: Rows and columns, or one number for both (default: 8; of sliding 3).
         boxes: Boxes per level; several numbers make a difficulty each (default: 2 of sokoban).
@@ -65,7 +65,7 @@ class BuildOptions:
             raise WrongDataSpec(f"length: expected one length, or shortest and longest, got {many} numbers")
 
     def spec(self) -> DataSpec:
-        """The data set that is asked for."""
+        """The spec from recipe and flags."""
         plain = DataSpec.read(self.recipe).to_dict() if self.recipe else {}
         plain.update({name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None})
         plain.update({"size": list(self.size)} if self.size else {})
@@ -78,8 +78,8 @@ class BuildOptions:
         return DataSpec.from_dict(plain)
 
     def _difficulties(self, plain: dict[str, Any]) -> list[dict[str, Any]]:
-        """Each window of lengths with each number of boxes; what no flag says is as in the recipe, or usual for the
-        puzzle."""
+        """Every window of lengths with every number of boxes; without a flag those of the recipe, or the puzzle's
+        defaults."""
         kind, before = TASKS.get(plain.get("task", "")), plain.get("difficulties", [{}])
         if kind is None:
             return []

@@ -1,4 +1,4 @@
-"""Rows as Arrow tables and Parquet bytes; the same rows give the same bytes for one version of pyarrow."""
+"""Rows as Arrow tables and Parquet bytes, which are deterministic for one version of pyarrow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
-__all__ = ["pa", "pq"]  # beside what is defined here
+__all__ = ["pa", "pq"]  # re-exported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
 
-#: Rows per row group: the unit in which a loader reads.
+#: Rows per row group, the unit of loading.
 GROUP = 16384
-#: Of the states of a file, which have 32-bit offsets.
+#: Most bytes of states per file: Arrow's offsets are 32-bit.
 _MOST_BYTES = 2**31 - 1
-#: A small file that becomes large is a trap: beyond this many bytes, and this many times its size.
+#: Decompression bombs: files beyond both this unpacked size and this ratio are refused.
 MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
-#: Types of words.
+#: Arrow types of text.
 _TEXTS = (pa.string(), pa.binary())
 
-#: name -> (Arrow type, what it holds), in file order. The data card prints this.
+#: name -> (Arrow type, description), in file order. Printed in the data card.
 COLUMNS = {
     "id": (pa.string(), "instance the state belongs to: task/difficulty/seed/number"),
     "task": (pa.string(), "the puzzle"),
@@ -56,12 +56,12 @@ COLUMNS = {
     "optimal": (pa.uint8(), "bit a is set iff action a starts an optimal solution"),
     "actions": (pa.list_(pa.int8()), "the next 8 expert actions: 0 up, 1 down, 2 left, 3 right; -1 behind the last"),
 }
-#: Columns of few values, coded by dictionary; for the others plain values are both smaller and quicker.
+#: Dictionary-encoded columns, with few distinct values; for the others plain encoding is smaller and faster.
 _CODED = ["id", "task", "difficulty", "split", "kind", "optimal", "actions.list.element"]
 
 
 def to_table(spec: DataSpec, split: str, content: LabelledRows) -> pa.Table:
-    """The columns a reader sees."""
+    """The rows as an Arrow table with ``COLUMNS``."""
     n = len(content)
     size = np.full(n, spec.size[0], np.uint8), np.full(n, spec.size[1], np.uint8)
     columns = {
@@ -88,7 +88,7 @@ def _constant(n: int, word: str) -> pa.Array:
 
 
 def _plain(column: NDArray[Any]) -> pa.Array:
-    """Numbers as they are. (`pa.array` would first import pandas, if it is there, and that takes a second.)"""
+    """Numbers without conversion. (`pa.array` would first import pandas, if installed, which takes a second.)"""
     return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, pa.py_buffer(column)])
 
 
@@ -105,7 +105,7 @@ def _coded(codes: NDArray[Any], words: list[str]) -> pa.Array:
 
 
 def _ids(spec: DataSpec, content: LabelledRows) -> pa.Array:
-    """Rows of one instance are neighbours: one string for each run of equal numbers."""
+    """Instance ids, one string per run of equal numbers: rows of one instance are adjacent."""
     if not len(content):
         return _constant(0, "")
     same = (content.instance[1:] == content.instance[:-1]) & (content.difficulty[1:] == content.difficulty[:-1])
@@ -124,13 +124,13 @@ def _binary(states: NDArray[np.uint8]) -> pa.Array:
 
 
 def _lists(actions: NDArray[np.uint8]) -> pa.Array:
-    """Lists of eight, so that they stack into batches; ``NO_ACTION`` is -1."""
+    """Lists of fixed length eight, so that they can be stacked into batches; ``NO_ACTION`` becomes -1."""
     offsets = np.arange(len(actions) + 1, dtype=np.int32) * rows.NEXT
     return pa.ListArray.from_arrays(_plain(offsets), _plain(np.ascontiguousarray(actions).view(np.int8).ravel()))
 
 
 def encode(table: pa.Table) -> memoryview:
-    """Parquet bytes: fixed settings, no Arrow schema, nothing of the machine or the moment in it."""
+    """Deterministic Parquet bytes: fixed settings, no Arrow schema, no time or machine metadata."""
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -147,13 +147,13 @@ def encode(table: pa.Table) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-#: Columns that `decode` reads, words first; the others are constant, or follow.
+#: Columns that `decode` reads, text first; the others are constant or derived.
 _WORDS = ("id", "kind", "difficulty")
 _READ = [*_WORDS, "length", "t", "state", "distance", "optimal", "actions"]
 
 
 def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
-    """The rows of a table that was read with ``_READ`` and dictionaries for words."""
+    """The rows of a table that was read with columns ``_READ`` and dictionary-encoded text."""
     column = {name: table[name].unify_dictionaries().combine_chunks() for name in _READ}
     if any(array.null_count for array in column.values()):
         raise errors.Damaged("a shard has nulls in it")
@@ -182,20 +182,20 @@ def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
 
 
 def _numpy(array: pa.Array) -> NDArray[Any]:
-    """The values of an array of integers, without a copy, and without pandas, which pyarrow before 26 wants in order to
-    say a type's numpy name."""
+    """The values of an integer array, without a copy, and without pandas, which pyarrow before 26 needs to map a type
+    to numpy."""
     dtype = np.dtype(str(array.type))
     return np.frombuffer(array.buffers()[1] or b"", dtype)[array.offset :][: len(array)]
 
 
 def _numbers(column: pa.DictionaryArray, number_of: Callable[[str], int]) -> NDArray[np.int64]:
-    """A number for each word of a column that is coded by dictionary."""
+    """Map the words of a dictionary-encoded column to numbers."""
     lookup = np.array([number_of(word) for word in column.dictionary.to_pylist()], np.int64)
     return lookup[_numpy(column.indices)]
 
 
 def reader(source: Any) -> pq.ParquetFile:
-    """A Parquet file opened for `decode`, which has its columns, in groups as `encode` makes them."""
+    """Open a Parquet file for `decode`; checks its columns and the size of its row groups."""
     if isinstance(source, str | Path):
         source = pa.BufferReader(content(source))
     try:
@@ -214,7 +214,7 @@ def reader(source: Any) -> pq.ParquetFile:
 
 
 def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> LabelledRows:
-    """Some row groups of a file, in the order asked for."""
+    """Rows of the given row groups of a file, in that order."""
     size = sum(file.metadata.row_group(group).num_rows for group in groups) * spec.size[0] * spec.size[1]
     if size > _MOST_BYTES:
         raise errors.Damaged(f"a shard cannot be decoded: expected states of at most 2 GiB, got {size:,} bytes")
@@ -227,8 +227,8 @@ def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> Labe
 
 
 def refuse_trap(file: pq.ParquetFile, size: int) -> None:
-    """Refuse a file of ``size`` bytes that is small and becomes large, before its columns are read: equal values take
-    no room in it, however many they are."""
+    """Refuse a decompression bomb of ``size`` bytes before its columns are read: any number of equal values compress to
+    almost nothing."""
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     chunks = [(group, group.column(number)) for group in groups for number in range(group.num_columns)]
     unpacked = sum(max(8 * group.num_rows, 8 * c.num_values, c.total_uncompressed_size) for group, c in chunks)
@@ -238,8 +238,8 @@ def refuse_trap(file: pq.ParquetFile, size: int) -> None:
 
 
 def _bytes_of_lists(field: pa.Field) -> int:
-    """Bytes of each row in a column of lists of a fixed size, where an absent one takes as much room. Texts within
-    lists and the like are refused: they would not be kept once each."""
+    """Bytes per row of a column of fixed-size lists, where nulls take the same space; else 0. Text within lists and
+    other nested types are refused: they cannot be dictionary-encoded."""
     kind = field.type
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) else kind
     if not (pa.types.is_primitive(inner) or pa.types.is_null(kind) or pa.types.is_dictionary(kind) or kind in _TEXTS):
@@ -248,8 +248,8 @@ def _bytes_of_lists(field: pa.Field) -> int:
 
 
 def parsed(path: Path, data: bytes) -> pa.Table:
-    """The table in the bytes of a Parquet file, refused before it is read if it would fill the memory; each of its
-    words is kept once. ``path`` is for the message."""
+    """Parse a Parquet file, with dictionary-encoded text; decompression bombs are refused first. ``path`` is for error
+    messages."""
     try:
         refuse_trap(file := pq.ParquetFile(pa.BufferReader(data)), len(data))
         words = [field.name for field in file.schema_arrow if field.type in _TEXTS]
@@ -259,7 +259,7 @@ def parsed(path: Path, data: bytes) -> pa.Table:
 
 
 def columns(path: Path, table: pa.Table, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-    """Columns of a parsed table by name, each of the Arrow type that is named, without nulls."""
+    """Columns of a parsed table by name; refuses nulls and types other than those in ``kinds``."""
     result = {}
     for name, kind in kinds.items():
         types = [field.type for field in table.schema if field.name == name]
@@ -280,6 +280,6 @@ def _every_word(column: pa.DictionaryArray) -> NDArray[Any]:
 
 
 def within(path: Path, name: str, values: NDArray[Any], low: int, high: int) -> None:
-    """Refuse numbers of a column beyond ``low`` or ``high``."""
+    """Refuse values of a column outside ``low``..``high``."""
     if wrong := values[(values < low) | (values > high)][:1].tolist():
         raise errors.Damaged(f"{path}: {name}: expected numbers {low}..{high}, got {wrong[0]}")

@@ -1,5 +1,4 @@
-"""Labelled states as numpy columns: what the builder makes, a shard holds and a feed hands out; and their samples, one
-per depth that a state admits."""
+"""Labelled states as numpy columns, in shards and batches; and their samples, one per depth that a state admits."""
 
 from __future__ import annotations
 
@@ -14,14 +13,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Expert actions kept per row, the deepest commitment there is.
+#: Expert actions stored per row: the deepest commitment.
 NEXT = 8
-#: The depths that a policy chooses among.
+#: The default depths of a policy.
 DEPTHS = (1, 2, 4, 8)
-#: Where ``kind`` points.
+#: Values of ``kind``.
 KINDS = ("expert", "perturbed", "on-policy")
 EXPERT, PERTURBED, ON_POLICY = range(3)
-#: Fills ``actions`` behind the last expert action.
+#: Padding of ``actions`` behind the last expert action.
 NO_ACTION = 255
 
 
@@ -56,11 +55,11 @@ class LabelledRows:
 
     @property
     def dead(self) -> NDArray[np.bool_]:
-        """True for rows that cannot reach the goal any more."""
+        """True for rows from which the goal is unreachable."""
         return self.distance < 0
 
     def sha256(self) -> str:
-        """Hash the content: the same on every platform and for every version of the file format."""
+        """Hash of the content, independent of platform and file format."""
         digest = hashlib.sha256()
         for field, column in zip(fields(self), self.columns(), strict=True):
             plain = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
@@ -70,7 +69,7 @@ class LabelledRows:
 
 
 def concatenate(parts: Sequence[LabelledRows]) -> LabelledRows:
-    """All rows of at least one part, in order."""
+    """Concatenate at least one part, in order."""
     return LabelledRows(*(np.concatenate(columns) for columns in zip(*(part.columns() for part in parts), strict=True)))
 
 
@@ -85,7 +84,7 @@ def masks(optimal: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def windows(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """For every action of every plan: it and the up to seven after it, padded, and how many these are."""
+    """For every action of every plan: the next up to eight actions from it on, padded, and their number."""
     ends = np.repeat(offsets[1:], np.diff(offsets))
     total = int(offsets[-1] - offsets[0])
     count = np.minimum(ends - np.arange(offsets[0], offsets[-1]), NEXT).astype(np.uint8)
@@ -96,7 +95,7 @@ def windows(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[
 
 
 def prefixes(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The first up to eight actions of every plan, padded, and how many these are."""
+    """The first up to eight actions of every plan, padded, and their number."""
     count = np.minimum(np.diff(offsets), NEXT).astype(np.uint8)
     padded = np.concatenate([actions, np.full(NEXT, NO_ACTION, np.uint8)])
     result: NDArray[np.uint8] = padded[offsets[:-1, None] + np.arange(NEXT)]
@@ -106,7 +105,7 @@ def prefixes(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray
 
 @dataclass(frozen=True)
 class Samples:
-    """S commitments. Sample i is made in row ``row[i]``; ``actions[i, :depth[i]]`` are its actions."""
+    """S commitments. Sample i belongs to row ``row[i]`` and has the actions ``actions[i, :depth[i]]``."""
 
     row: NDArray[np.intp]
     depth: NDArray[np.uint8]
@@ -117,7 +116,7 @@ class Samples:
 
 
 def sample_count(length: int) -> int:
-    """N(L): how many samples the states on an optimal path of that length admit; 4 L - 11 from L = 7 on."""
+    """N(L): number of samples of the states on an optimal path of length L; 4 L - 11 from L = 7 on."""
     return sum(max(0, length - depth + 1) for depth in DEPTHS)
 
 
@@ -132,16 +131,16 @@ def expand(content: LabelledRows) -> Samples:
 
 
 def position_weights(distance: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """uint8[N, 8]: in how many of a row's samples position j has a target.
+    """uint8[N, 8]: number of a row's samples that have a target at position j.
 
-    An action decoder that does not see the depth learns the same from one 8-action target with these weights
-    (4, 3, 2, 2, 1, 1, 1, 1 where depth 8 is admissible) as from the samples one by one.
+    For an action decoder without depth conditioning, one 8-action target with these weights (4, 3, 2, 2, 1, 1, 1, 1
+    where depth 8 is admissible) is equivalent to the separate samples.
     """
     return covered(distance, DEPTHS).sum(axis=2, dtype=np.uint8)
 
 
 def covered(distance: NDArray[np.integer], depths: Sequence[int], places: int = NEXT) -> NDArray[np.bool_]:
-    """bool[N, places, D]: does position j have a target in the sample of each depth? Not if the goal is nearer than
-    that."""
+    """bool[N, places, D]: True if position j has a target in the sample of a depth, which exists if depth <=
+    distance."""
     depth = np.array(depths)
     return (distance[:, None, None] >= depth) & (np.arange(places)[:, None] < depth)

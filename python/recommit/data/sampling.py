@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec, Difficulty
     from recommit.puzzles.puzzle import Instances
 
-#: Every split and shard reads its own stretch of a difficulty's stream of instances.
+#: Every split and shard reads a separate range of a difficulty's stream of instances.
 _SPLIT_STRETCH = {"train": 0, "validation": 1 << 60, "test": 2 << 60, "fresh": 3 << 60}
 _SHARD_STRETCH = 1 << 32
-#: Share of the candidates that a split accepts.
+#: Acceptance rate of candidates by split.
 _SHARE = {"train": 14 / 16, "validation": 1 / 16, "test": 1 / 16, "fresh": 1 / 16}
 
 
 @dataclass(frozen=True)
 class Starts:
-    """Start states in the order of their rows. ``number`` is what ``generate(start=)`` takes to make them again."""
+    """Start states in the order of their rows. ``number`` regenerates each through ``generate(start=)``."""
 
     number: NDArray[np.int64]
     difficulty: NDArray[np.uint8]
@@ -36,12 +36,12 @@ class Starts:
         return len(self.states)
 
     def where(self, keep: NDArray[np.bool_] | slice | NDArray[np.intp]) -> Starts:
-        """Some of them."""
+        """The selected starts."""
         return Starts(*(getattr(self, field.name)[keep] for field in fields(self)))
 
 
 def join(parts: list[Starts]) -> Starts:
-    """All of them, in order."""
+    """Concatenate parts in order."""
     return Starts(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Starts)))
 
 
@@ -55,8 +55,8 @@ def starts(spec: DataSpec, split: str, shard: int) -> Starts:
 def sample(
     spec: DataSpec, split: str, shard: int, which: NDArray[np.intp], *, apart: NDArray[np.uint64] | None = None
 ) -> Starts:
-    """Make instance i of difficulty ``which[i]``. ``apart`` holds (sorted) keys of what splits do not share, starts or
-    layouts, that must not occur."""
+    """Sample instance i of difficulty ``which[i]``. ``apart`` holds sorted ``split_keys`` (of starts or layouts) to
+    exclude."""
     parts, positions = [], []
     taken = np.zeros(0, np.uint64)
     for index in range(len(spec.difficulties)):
@@ -64,7 +64,7 @@ def sample(
         stream = _Stream(spec, split, shard, index)
         part, used = _accepted(stream, len(place), taken, apart)
         if split != "train" or spec.published:
-            taken = np.union1d(taken, used)  # difficulties may overlap: the same start in both would be one too few
+            taken = np.union1d(taken, used)  # difficulties may overlap: avoid the same start in both
         parts.append(part)
         positions.append(place)
     return join(parts).where(np.argsort(np.concatenate(positions)))
@@ -72,14 +72,14 @@ def sample(
 
 @dataclass
 class _Stream:
-    """Candidates of one difficulty for one shard, read from the front."""
+    """The stream of candidates of one difficulty for one shard."""
 
     spec: DataSpec
     split: str
     shard: int
     index: int
     used: int = 0
-    #: Has the last of the published levels been read?
+    #: True once the last published level was read.
     ended: bool = False
 
     @property
@@ -87,7 +87,7 @@ class _Stream:
         return self.spec.difficulties[self.index]
 
     def read(self, count: int) -> Starts:
-        """The next ones; published levels that are too short or too long, or test levels too, are passed over."""
+        """The next ``count`` candidates; skips published levels of other lengths and copies of test levels."""
         if self.spec.published:
             return self._published(count)
         first = _SPLIT_STRETCH[self.split] + self.shard * _SHARD_STRETCH + self.used
@@ -101,7 +101,7 @@ class _Stream:
         )
 
     def _published(self, count: int) -> Starts:
-        # Each shard has its part of the levels, as large as its part of the instances, so that none comes twice.
+        # Each shard gets a share of the levels in proportion to its instances, so that none is used twice.
         levels, total = boxoban.count(self.spec.generator, self.split), max(1, self.spec.counts[self.split])
         done = self.shard * self.spec.shard
         begin, stop = (levels * n // total for n in (done, done + self.spec.shard_instances(self.split, self.shard)))
@@ -117,7 +117,7 @@ class _Stream:
 
 
 def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int) -> Instances:
-    """``count`` instances of a difficulty's stream, from number ``start`` on."""
+    """Generate ``count`` instances of a difficulty's stream, from number ``start`` on."""
     puzzle = spec.puzzle(difficulty)
     how = {"length": difficulty.length, **puzzle.options(spec.generator)}
     try:
@@ -129,7 +129,7 @@ def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int) -> 
 def _accepted(
     stream: _Stream, count: int, taken: NDArray[np.uint64], apart: NDArray[np.uint64] | None
 ) -> tuple[Starts, NDArray[np.uint64]]:
-    """The first ``count`` candidates that belong to the split and are not taken; and their keys."""
+    """The first ``count`` candidates that belong to the split and are neither taken nor excluded, and their keys."""
     spec = stream.spec
     distinct = stream.split != "train"
     patience = 65536 + 256 * count
@@ -159,7 +159,7 @@ def _accepted(
 
 
 def _contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """True for the ``keys`` among many sorted ones: quicker than ``np.isin``, which sorts them again."""
+    """True for ``keys`` among ``sorted_keys``; faster than ``np.isin``, which would sort again."""
     if not len(sorted_keys):
         return np.zeros(len(keys), bool)
     at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
@@ -167,7 +167,7 @@ def _contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDAr
 
 
 def _first(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """True for keys that did not occur before."""
+    """True for the first occurrence of each key."""
     result = np.zeros(len(keys), bool)
     result[np.unique(keys, return_index=True)[1]] = True
     return result

@@ -1,6 +1,6 @@
-"""One shard: made from (spec, split, number) alone, written once, described by a record.
+"""Shards: a function of (spec, split, number), written once, described by a record.
 
-While a build is under way, a journal notes the records of finished shards, one checked line each, only ever appended.
+During a build, an append-only journal holds the records of finished shards, one line with checksum each.
 """
 
 from __future__ import annotations
@@ -59,19 +59,19 @@ FIELDS: verified.Fields = {
 
 
 def name(spec: DataSpec, split: str, shard: int) -> str:
-    """Path of a shard inside the folder; the Hub's convention, from which readers guess splits."""
+    """Path of a shard inside the folder, by the Hub's naming convention, from which readers infer splits."""
     return f"{FOLDER}/{split}-{shard:05d}-of-{spec.shards(split):05d}.parquet"
 
 
 def parse_name(text: str) -> tuple[str, int, int]:
-    """(split, shard, shards) of a name that ``name`` could have made."""
+    """(split, shard, number of shards) of a shard's name."""
     match = _NAME.fullmatch(text)
     assert match is not None
     return match[1], int(match[2]), int(match[3])
 
 
 def samples(content: LabelledRows) -> int:
-    """Admissible (state, depth) pairs: N(L) summed over the instances, counted row by row."""
+    """Number of admissible (state, depth) pairs of the rows."""
     return int(sum((content.distance >= depth).sum() for depth in rows.DEPTHS))
 
 
@@ -82,7 +82,7 @@ def make(spec: DataSpec, split: str, shard: int) -> LabelledRows:
 
 
 def write(files_: Files, folder: Path, spec: DataSpec, split: str, shard: int, content: LabelledRows) -> Record:
-    """Put a shard's file in its place, safely."""
+    """Write a shard's file atomically; returns its record."""
     data = parquet.encode(parquet.to_table(spec, split, content))
     path = name(spec, split, shard)
     files.replace(files_, folder / path, data)
@@ -105,7 +105,7 @@ def read(folder: Path, spec: DataSpec, record: Record) -> LabelledRows:
 
 
 def open_file(folder: Path, record: Record) -> Any:
-    """The Parquet file of a shard, refused if it does not fit its record."""
+    """Open the Parquet file of a shard; refused if it does not match its record."""
     path = folder / record.name
     if not intact(folder, record):
         raise errors.Damaged(f"{path}: not what the manifest says; building again repairs it")
@@ -121,7 +121,7 @@ def open_file(folder: Path, record: Record) -> Any:
 
 
 def intact(folder: Path, record: Record) -> bool:
-    """True if the file holds exactly the bytes that were written."""
+    """True if the file's size and hash match the record."""
     path = folder / record.name
     try:
         return path.stat().st_size == record.bytes and files.file_sha256(path) == record.sha256
@@ -138,18 +138,18 @@ def keys(folder: Path, spec: DataSpec, record: Record) -> NDArray[np.uint64]:
 
 
 class ShardJournal(jsonl.JsonLines):
-    """Notes finished shards, each line behind its own sha256; a record is on the disk when ``add`` returns."""
+    """Journal of finished shards, each line with its sha256; a record is on disk when ``add`` returns."""
 
     def __init__(self, disk: Files, folder: Path) -> None:
         super().__init__(folder / JOURNAL, disk)
 
     def line(self, record: Record) -> bytes:
-        """The sha256 of a record, and the record."""
+        """One line: the sha256 of a record, and the record."""
         return verified.checkable(json.dumps(record.to_dict(), sort_keys=True))
 
 
 def read_journal(folder: Path) -> dict[str, Record]:
-    """The records of all lines that are as they were written, by name; the last one of a name counts."""
+    """The records of all intact lines, by name; the last one of a name wins."""
     records = {}
     for line in jsonl.whole_lines(folder / JOURNAL):
         if (text := verified.checked(line)) is not None:

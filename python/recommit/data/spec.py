@@ -1,4 +1,4 @@
-"""The spec of a data set: everything that decides a byte of it, and nothing else."""
+"""The spec of a data set: exactly the values that determine its bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 SPLITS = ("train", "validation", "test")
-#: Files of a data set: their names are listed before one of them is opened.
+#: Most files of a data set: their names are enumerated before any is opened.
 MOST_SHARDS = 1 << 20
 #: With ``disjoint: regions`` paths of two splits may meet this many actions before the goal, and no earlier.
 GATE = 6
@@ -36,7 +36,7 @@ class Difficulty:
 
 @dataclass(frozen=True)
 class DataSpec:
-    """A data set, before it is built. Frozen; two equal specs give equal bytes."""
+    """The specification of a data set; equal specs give equal bytes."""
 
     task: str
     """The puzzle."""
@@ -84,19 +84,19 @@ class DataSpec:
         return {"train": self.count, "validation": self.validation, "test": self.test}
 
     def shards(self, split: str) -> int:
-        """Files of a split. Test sets are one file, whatever their size, so that their starts can be distinct."""
+        """Number of files of a split. A test set is always one file, so that its starts can be distinct."""
         return min(1, self.test) if split == "test" else -(-self.counts[split] // self.shard)
 
     def shard_instances(self, split: str, shard: int) -> int:
-        """Instances in one file."""
+        """Number of instances in one file."""
         return self.test if split == "test" else min(self.shard, self.counts[split] - shard * self.shard)
 
     def puzzle(self, difficulty: Difficulty | None = None) -> Puzzle:
-        """The task that makes instances of ``difficulty`` (any, where only states matter)."""
+        """The puzzle that generates instances of ``difficulty`` (None, if only states matter)."""
         return TASKS[self.task].of(self.size, (difficulty.boxes if difficulty else 0) or 1)
 
     def of_length(self, length: tuple[int, ...]) -> DataSpec:
-        """The same with instances of other lengths (shortest, longest); itself for an empty ``length``."""
+        """The spec with another window of lengths (shortest, longest); unchanged for an empty ``length``."""
         if not length:
             return self
         boxes = sorted({difficulty.boxes for difficulty in self.difficulties})
@@ -107,12 +107,12 @@ class DataSpec:
         return asdict(self)
 
     def to_json(self) -> str:
-        """The same text for equal specs."""
+        """Canonical text: equal for equal specs."""
         return json.dumps(self.to_dict(), indent=2, sort_keys=True) + "\n"
 
     @property
     def difficulty_names(self) -> list[str]:
-        """One word per difficulty, as in ids: the size, boxes, an unusual generator, and the range of lengths."""
+        """One word per difficulty, as in ids: size, boxes, generator if not the default, and range of lengths."""
         size = f"{self.size[0]}x{self.size[1]}"
         how = "" if self.generator == TASKS[self.task].generators[0] else f"-{self.generator}"
         return [
@@ -131,7 +131,7 @@ class DataSpec:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> DataSpec:
-        """A spec from plain values, every one of them checked; ``size`` may be one number."""
+        """A validated spec from plain values; ``size`` may be one number."""
         if isinstance(values, dict) and isinstance(side := values.get("size"), int):
             values = {**values, "size": (side, side)}
         try:
@@ -144,7 +144,7 @@ class DataSpec:
 
     @classmethod
     def from_text(cls, text: str) -> DataSpec:
-        """From YAML or JSON (which is YAML)."""
+        """Parse YAML or JSON (a subset of YAML)."""
         try:
             return cls.from_dict(recipe_text.read(text))
         except ImportError:
@@ -156,7 +156,7 @@ class DataSpec:
 
     @classmethod
     def read(cls, path: Path) -> DataSpec:
-        """From a YAML or JSON file."""
+        """Read a YAML or JSON file."""
         try:
             return cls.from_text(recipe_text.of_file(path))
         except FileNotFoundError:
@@ -167,12 +167,12 @@ class DataSpec:
             raise errors.WrongDataSpec(f"{path}: {error}") from None
 
     def changed(self, **values: Any) -> DataSpec:
-        """The same but for some fields."""
+        """The spec with some fields replaced."""
         return replace(self, **values)
 
 
 def set_names(specs: Sequence[DataSpec]) -> list[str]:
-    """A word for each of several data sets: its puzzle and size, numbered where several have the same."""
+    """Unique names for data sets: puzzle and size, numbered if several share them."""
     words = [f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs]
     return [f"{word}-{words[:i].count(word) + 1}" if words.count(word) > 1 else word for i, word in enumerate(words)]
 
@@ -205,14 +205,14 @@ def _check(spec: DataSpec) -> None:
     for difficulty in spec.difficulties:
         checks.window(difficulty.length, 1, 30000)
         checks.integer("difficulties.boxes", difficulty.boxes, min(1, kind.most_boxes), kind.most_boxes)
-    if len(set(spec.difficulties)) < len(spec.difficulties):  # two equal ones would be two names of one stream
+    if len(set(spec.difficulties)) < len(spec.difficulties):  # equal ones would read the same stream
         got = [[*difficulty.length, difficulty.boxes] for difficulty in spec.difficulties]
         raise ValueError(f"difficulties: expected each once, got (shortest, longest, boxes) {brief(got)}")
     if spec.disjoint == "regions":
         shortest = min(difficulty.length[0] for difficulty in spec.difficulties)
         if shortest < GATE:
             raise ValueError(f"length: expected from {GATE} on with disjoint: regions, as paths meet, got {shortest}")
-        if spec.perturbed:  # states beside a path may leave its region
+        if spec.perturbed:  # perturbed states may leave their path's region
             raise ValueError(f"perturbed: expected 0 with disjoint: regions, got {spec.perturbed}")
     boxes = sorted({difficulty.boxes for difficulty in spec.difficulties})
     if spec.published and (tuple(spec.size), boxes, spec.disjoint) != ((10, 10), [4], "starts"):

@@ -1,4 +1,4 @@
-"""Check a finished data set: the files against the manifest, and every row against the rules of the puzzle."""
+"""Verification of a finished data set: files against the manifest, and rows against the rules of the puzzle."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def verify(dataset: Dataset, *, labels: bool = False) -> int:
-    """Check every shard; the number of rows checked. Raises Damaged at the first finding.
+    """Check every shard; returns the number of rows. Raises Damaged at the first error.
 
     Files: size and hash. Rows: content hash, replay of the expert actions, distances along paths, sample counts and
-    splits; of all splits together also their overlap. ``labels`` also asks the solver for every label again.
+    splits; with all splits open, also their overlap. ``labels`` recomputes every label with the solver.
     """
     checked = 0
     for record in dataset.records:
@@ -60,13 +60,13 @@ def check_rows(puzzle: Puzzle, content: LabelledRows, name: str, *, labels: bool
 
 
 def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None:
-    """Whole paths, whose distances count down to 1, of instances that belong to the split."""
+    """Check that expert paths are complete, with distances down to 1, and that instances belong to the split."""
     expert = content[content.kind == rows.EXPERT]
     _all(name, "distance (length - t on expert paths)", expert.distance == expert.length - expert.t)
     at = np.flatnonzero(expert.t == 0)
     _all(name, "t (paths are whole)", np.diff([*at, len(expert)]) == expert.length[at])
     _all(name, "t (paths are in order)", expert.t == np.arange(len(expert)) - np.repeat(at, expert.length[at]))
-    # The first expert action of each state on a path leads to the next state of the path.
+    # The first expert action of each state on a path must lead to the path's next state.
     after = dataset.puzzle.step(expert.states, np.minimum(expert.actions[:, 0], 3))
     along = (after[:-1] == expert.states[1:]).all(axis=(1, 2))
     _all(name, "state (expert actions lead along the path)", along, expert.distance[:-1] != 1)

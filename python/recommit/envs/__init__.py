@@ -37,7 +37,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """``SokobanEnv`` and ``SokobanVectorEnv``, and the like of every puzzle: one environment and a vector of them."""
+    """Environment classes per puzzle, such as ``SokobanEnv`` and ``SokobanVectorEnv``."""
     for kind in PUZZLES:
         for base, suffix in ((PuzzleEnv, "Env"), (PuzzleVectorEnv, "VectorEnv")):
             if name == f"{kind.__name__}{suffix}":

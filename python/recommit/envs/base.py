@@ -1,6 +1,6 @@
-"""What one puzzle environment and a vector of them share: options, start states, and episodes in compiled code.
+"""Common base of single and vector environments: options, start states, and episodes in compiled code.
 
-Start states form a bank, made once, so that no reset waits for a generator.
+Start states form a bank, generated once, so that no reset waits for a generator.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Info = dict[str, Any]
 
-#: What ``levels`` may be: a file, levels that were read, generated instances, or states.
+#: Types of ``levels``: a file, parsed levels, generated instances, or states.
 Source = str | os.PathLike[str] | Levels | Instances | Any
-#: An exact optimal length of every start, or (shortest, longest).
+#: An exact optimal length of starts, or (shortest, longest).
 Length = int | tuple[int, int]
 MAX_BANK = 2**24
 MAX_STEPS = 2**31 - 1
@@ -69,7 +69,7 @@ class EnvOptions:
 
     @classmethod
     def of(cls, options: Info) -> Self:
-        """Those of a call, whose names are checked."""
+        """The options of a call, with their names checked."""
         for name in options:
             checks.choice("option", name, tuple(field.name for field in fields(cls)))
         return cls(**options)
@@ -92,7 +92,7 @@ class VectorOptions(EnvOptions):
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """The starts of an environment: ``states``, or else those that (task, size, seed, length) generate."""
+    """The starts of an environment: ``states``, or if None those generated from (task, size, seed, length)."""
 
     task: Puzzle
     states: Bytes | None
@@ -102,7 +102,7 @@ class Bank:
 
     @property
     def core(self) -> _core.LevelBank:
-        """The bank as compiled code reads it; generated ones are made once in a process."""
+        """The bank for compiled code; generated ones are cached per process."""
         return (
             _generated(self.task, self.size, self.seed, self.length)
             if self.states is None
@@ -121,7 +121,7 @@ class Bank:
         return np.asarray(drawn)
 
     def of_length(self, length: Length | None) -> Bank:
-        """The same number of starts from the same seed, of another length."""
+        """A bank with another length, and the same size and seed."""
         if length is not None and self.states is not None:
             raise ValueError(f"length: expected None where levels are given, got {length}")
         return replace(self, length=None if length is None else checks.window(length, 1, MAX_STEPS))
@@ -133,7 +133,7 @@ def _generated(task: Puzzle, size: int, seed: int, length: tuple[int, int] | Non
 
 
 def _bank(kind: type[Puzzle], options: EnvOptions) -> Bank:
-    """The bank of the options; sizes must not contradict each other."""
+    """The bank for the options, refusing contradictory sizes."""
     size, boxes, levels = options.size, options.boxes, options.levels
     if boxes is not None and (levels is not None or not kind.most_boxes):
         where = "where levels are given" if levels is not None else f"for {kind.task}"
@@ -153,7 +153,7 @@ def _bank(kind: type[Puzzle], options: EnvOptions) -> Bank:
 
 
 def _states(task: str, source: Source) -> Bytes:
-    """Start states; wrong ones are a ``ValueError``: ``gymnasium.make`` repeats all arguments in a ``TypeError``."""
+    """Start states; a wrong type is a ``ValueError``: ``gymnasium.make`` repeats all arguments in a ``TypeError``."""
     levels = read_levels(source) if isinstance(source, (str, os.PathLike)) else source
     if isinstance(levels, (Levels, Instances)):
         if levels.task != task:
@@ -170,14 +170,14 @@ def _states(task: str, source: Source) -> Bytes:
 
 
 class Episodes:
-    """The episodes of some slots. A copy (``copy``, ``deepcopy``, ``pickle``) goes on exactly as they would, and leaves
-    them alone."""
+    """The episodes of one or more slots. A copy (``copy``, ``deepcopy``, ``pickle``) continues identically and
+    independently."""
 
-    #: The puzzle that is played.
+    #: The puzzle class.
     kind: ClassVar[type[Puzzle]]
 
     def _prepare(self, options: EnvOptions, slots: int, threads: int | None, autoreset: AutoresetMode) -> spaces.Box:
-        """Make the levels and the episodes; returns the space of an observation."""
+        """Make the levels and the episodes; returns the observation space."""
         self._bank = _bank(self.kind, options)
         self.task, core = self._bank.task, self._bank.core
         if options.render_mode is not None:
@@ -198,7 +198,7 @@ class Episodes:
         return spaces.Box(0, 255, (rows * options.cell, cols * options.cell, 3), np.uint8)
 
     def _start(self, saved: tuple[Any, ...] | None) -> None:
-        """Make the episodes, or go on from saved ones."""
+        """Make the episodes, or restore saved ones."""
         episodes: _core.Episodes = self.task.core.make_episodes(
             self._bank.core,
             slots=self._slots,
@@ -218,12 +218,12 @@ class Episodes:
         return self._episodes
 
     def set_length(self, length: Length | None) -> None:
-        """Later episodes start from a bank of this exact optimal length; those that run go on."""
+        """Start later episodes from a bank of this optimal length; running episodes are unaffected."""
         self._bank = self._bank.of_length(length)
         self._open().draw_from(self._bank.core)
 
     def _options(self, options: Info | None, *names: str) -> Info:
-        """Options of ``reset``: none has another name, and a state and a level exclude each other."""
+        """Check the options of ``reset``: their names, and that state and level are not both given."""
         options = options or {}
         for name in options:
             checks.choice("options", name, (*names, "state", "level"))
@@ -232,7 +232,7 @@ class Episodes:
         return options
 
     def _place(self, options: Info, chosen: Bools) -> None:
-        """Start the chosen slots where ``options`` say, if they do; an error leaves them where their episode starts."""
+        """Start the chosen slots at the state or level in ``options``, if any; an error leaves their usual start."""
         if not {"state", "level"} & {*options}:
             return
         states = self._wanted(options, len(chosen))
@@ -257,10 +257,10 @@ class Episodes:
         return np.stack([self._bank.state(each) for each in levels])
 
     def shown(self, states: Bytes) -> Bytes:
-        """States as they are observed."""
+        """Observations of states."""
         if self.observation == "onehot":
             planes = np.empty((len(states), self.task.highest + 1, *states.shape[1:]), np.bool_)
-            for code in range(planes.shape[1]):  # ten times as fast as all at once
+            for code in range(planes.shape[1]):  # ten times as fast as one broadcast comparison
                 np.equal(states, np.uint8(code), out=planes[:, code])
             return planes.view(np.uint8)
         return self._frames(states) if self.observation == "rgb" else states
@@ -278,7 +278,7 @@ class Episodes:
         return None if self.render_mode is None else self._frames(states)
 
     def __copy__(self) -> Self:
-        return deepcopy(self)  # a copy that shared its episodes would be no copy
+        return deepcopy(self)  # a shallow copy would share the episodes
 
     def __getstate__(self) -> Info:
         return {**self.__dict__, "_episodes": None if self._episodes is None else self._episodes.save()}

@@ -1,4 +1,4 @@
-"""The two clocks: actions tick one, decisions the other, and only decisions are scarce."""
+"""Wrappers with two clocks, of actions and of decisions; only decisions are budgeted."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ MAX_DEPTH = 1024
 
 
 class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Any environment with Discrete actions, with one decision per step.
+    """Wraps an environment with Discrete actions, with one decision per step.
 
-    A decision is a dict: ``depth_index`` picks one of ``depths``, and the first ``depths[depth_index]`` of ``actions``
-    are executed open loop, without observing again, until the episode ends. The rest of ``actions`` is ignored.
-    ``commit(depth, actions)`` takes the depth itself and exactly that many actions.
+    A decision is a dict: ``depth_index`` selects from ``depths``, and the first ``depths[depth_index]`` of ``actions``
+    are executed open loop, without further observations, unless the episode ends first. The rest of ``actions`` is
+    ignored. ``commit(depth, actions)`` takes the depth itself and exactly that many actions.
 
     The observation is the last one, the reward the sum. The episode is truncated when ``budget`` decisions are spent.
-    ``info`` is that of the last action, and ``executed`` (how many actions were), ``rewards`` (theirs, one by one),
-    ``t`` (the clock of actions), ``k`` (the clock of decisions) and ``decisions_left``.
+    ``info`` is that of the last action, plus ``executed`` (number of actions), ``rewards`` (per action), ``t`` (clock
+    of actions), ``k`` (clock of decisions) and ``decisions_left``.
 
-    With ``space="flat"`` a decision is one row of integers instead, the depth's index and then the actions: a
-    ``MultiDiscrete``, which Stable-Baselines3, CleanRL and torchrl take.
+    With ``space="flat"`` a decision is a row of integers, the depth's index and then the actions: a ``MultiDiscrete``,
+    as supported by Stable-Baselines3, CleanRL and torchrl.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._execute(actions[:depth])
 
     def commit(self, depth: int, actions: Sequence[int]) -> tuple[Any, float, bool, bool, Info]:
-        """One decision of ``depth`` actions."""
+        """Take one decision of ``depth`` actions."""
         if depth not in self.depths:
             raise ValueError(f"depth: expected one of {self.depths}, got {depth!r}")
         checked = self._checked_actions(actions)
@@ -99,7 +99,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._execute(checked)
 
     def action_masks(self) -> Bools:
-        """For MaskablePPO, with ``space="flat"``: any depth, a first action that changes the state, then any."""
+        """Masks for MaskablePPO, with ``space="flat"``: any depth, first actions that change the state, any others."""
         first = self.env.get_wrapper_attr("action_masks")()
         after = np.ones(self._count * (max(self.depths) - 1), np.bool_)
         return np.concatenate([np.ones(len(self.depths), np.bool_), first, after])
@@ -142,10 +142,10 @@ class VectorCommit(Batched):
     """``Commit(space="flat")`` around each slot of a vector of puzzles, executed together.
 
     ``envs`` comes from ``gymnasium.make_vec("recommit/...")``, with grids as observations and SAME_STEP or DISABLED
-    resets: start states and their order are its own, commitments run in the puzzle's ``execute``. An episode ends where
-    it is solved (reward 1), or is truncated after ``budget`` decisions or ``max_steps`` actions. ``info`` has
-    ``executed`` (actions of this decision), ``t``, ``k``, ``decisions_left`` and ``solved``; where
-    episodes ended, ``final_obs``.
+    resets: start states and their order are those of ``envs``, commitments run in the puzzle's ``execute``. An episode
+    terminates when solved (reward 1), and is truncated after ``budget`` decisions or ``max_steps`` actions. ``info``
+    has ``executed`` (actions of this decision), ``t``, ``k``, ``decisions_left`` and ``solved``, and ``final_obs`` for
+    episodes that ended.
     """
 
     def __init__(self, envs: PuzzleVectorEnv, depths: Sequence[int] = (1, 2, 4, 8), budget: int = 15) -> None:
@@ -176,7 +176,7 @@ class VectorCommit(Batched):
         return self._states.copy(), self._info(np.zeros(self.num_envs, np.int64), np.zeros(self.num_envs, np.bool_))
 
     def step(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Info]:
-        """One decision per slot, int[num_envs, 1 + longest]: the index of a depth, and then actions."""
+        """Take one decision per slot, int[num_envs, 1 + longest]: the index of a depth, then actions."""
         if self._over.any():
             raise ResetNeeded(f"step: expected running episodes, got one that is over in slot {self._over.argmax()}")
         index, plans = self._unpacked(actions)
@@ -216,7 +216,7 @@ class VectorCommit(Batched):
         return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in info}
 
     def _unpacked(self, actions: Any) -> tuple[Counts, Any]:
-        """The places of the depths, and the plans, whose actions the puzzle checks."""
+        """Depth indices and plans; actions are checked by the puzzle."""
         rows = np.asarray(actions)
         checks.shape("actions", rows, (self.num_envs, 1 + max(self.depths)))
         index = checks.array("depth_index", rows[:, 0], "iu")
@@ -225,7 +225,7 @@ class VectorCommit(Batched):
 
 
 def decisions(depths: int, longest: int, count: int, first: int, flat: bool) -> spaces.Space[Any]:
-    """The space of decisions: one of ``depths``, and ``longest`` of ``count`` actions from ``first`` on."""
+    """The action space of decisions: one of ``depths``, and ``longest`` of ``count`` actions from ``first`` on."""
     if flat:
         return spaces.MultiDiscrete([depths, *[count] * longest], start=[0, *[first] * longest])
     plan = spaces.MultiDiscrete([count] * longest, start=[first] * longest)
@@ -233,7 +233,7 @@ def decisions(depths: int, longest: int, count: int, first: int, flat: bool) -> 
 
 
 def checked_depths(depths: Sequence[int]) -> tuple[int, ...]:
-    """Depths in ascending order."""
+    """Check that depths are strictly ascending."""
     checked = tuple(checks.integer("depths", depth, 1, MAX_DEPTH) for depth in depths)
     if not checked or list(checked) != sorted(set(checked)):
         raise ValueError(f"depths: expected at least one depth, in ascending order, got {tuple(depths)}")

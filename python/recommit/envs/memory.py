@@ -1,11 +1,10 @@
-"""What an environment remembers, found by walking its attributes, and put back in place.
+"""Save and restore the mutable state of any Python environment, found by walking its attributes.
 
-Every object that can be reached from it and that can change is written down: attributes, lists, dicts, sets, arrays,
-random generators, and MuJoCo's model and data. What is put back are contents, so that objects keep their identity and
-two names of one array stay two names of one array.
+All reachable mutable objects are saved: attributes, lists, dicts, sets, arrays, random generators, and MuJoCo's model
+and data. Contents are restored in place, so that objects keep their identity and aliases stay aliases.
 
-Arrays that are views of MuJoCo's own memory (``env._target_pos`` of Meta-World's basketball) follow the data, and are
-left to it. What cannot be looked into (an object of compiled code, one with slots) is ``left_out``.
+Arrays that are views of MuJoCo's memory (``env._target_pos`` of Meta-World's basketball) are restored with MuJoCo's
+data. Opaque objects (of compiled code, or with slots) are listed in ``left_out``.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
     Restore = Callable[[], None]
 
-#: More objects than this are refused: an environment that holds a data set would be copied at every decision.
+#: Limit on reachable objects: an environment that holds a data set would copy it at every decision.
 MOST_OBJECTS = 100_000
-#: What never changes, or is no state.
+#: Types that are immutable or hold no state.
 FIXED = (
     *(type(None), bool, int, float, complex, str, bytes, range, frozenset, Enum, np.generic, np.dtype, type),
     *(FunctionType, BuiltinFunctionType, ModuleType, property, staticmethod, classmethod),
 )
-#: Bytes of an object that has attributes and weak references and nothing else; one with more is of compiled code.
+#: Size of an object with only attributes and weak references; larger ones hold compiled state.
 WITH_ATTRIBUTES = object.__basicsize__ + 16
-#: Arrays of a MuJoCo model that are large and that no environment changes.
+#: Prefixes of large arrays of a MuJoCo model that no environment changes.
 LARGE = ("mesh_", "tex_", "hfield_", "skin_", "names", "text_", "bvh_", "oct_")
 
 
 def refill(target: Any, content: Any) -> None:
-    """Replace what a dict, set or deque holds."""
+    """Replace the content of a dict, set or deque in place."""
     target.clear()
     (target.extend if isinstance(target, deque) else target.update)(content)
 
 
-#: Types with a content besides attributes: how to take it, and how to put it back.
+#: Types with content besides attributes: (type, how to copy the content, how to restore it).
 CONTENTS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], Any]], ...] = (
     (dict, dict, refill),
     (set, set, refill),
@@ -62,12 +61,12 @@ CONTENTS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], Any]], ..
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """Contents of everything that can change; ``restore`` puts them back."""
+    """Saved contents of all mutable objects; ``restore`` puts them back."""
 
     restores: list[Restore]
-    #: The random generators of numpy among it.
+    #: The numpy generators among the saved objects.
     generators: list[np.random.Generator]
-    #: Types of what could not be looked into.
+    #: Types of opaque objects that were not saved.
     left_out: tuple[str, ...]
 
     def restore(self) -> None:
@@ -77,13 +76,13 @@ class Memory:
 
 @dataclass(eq=False)
 class Walker:
-    """Writes memories; it keeps what it has found out about MuJoCo's arrays."""
+    """Creates ``Memory`` objects; caches the arrays of MuJoCo's model and data."""
 
     _views: dict[int, tuple[Any, Arrays]] = field(default_factory=dict)
 
     def memory(self, *roots: Any) -> Memory:
         restores: list[Restore] = []
-        simulations: list[Restore] = []  # after all else: the data are made from the model
+        simulations: list[Restore] = []  # last, since the data depend on the model
         generators: list[np.random.Generator] = []
         left: set[str] = set()
         for thing in reachable(roots):
@@ -108,7 +107,7 @@ class Walker:
         return restore
 
     def views(self, thing: Any) -> Arrays:
-        """The arrays of a model or of data; of data those that keep their place, without constraints and contacts."""
+        """The arrays of a model or of data; of data only those at a fixed address, without constraints and contacts."""
         known = self._views.get(id(thing))
         if known is None or known[0] is not thing:
             found = {name: getattr(thing, name) for name in dir(thing) if not name.startswith(("_", *LARGE))}
@@ -122,7 +121,7 @@ class Walker:
 
 
 def reachable(roots: tuple[Any, ...]) -> Iterator[Any]:
-    """Every object from the roots on that is not ``FIXED``, each once."""
+    """All objects reachable from the roots that are not ``FIXED``, each once."""
     waiting, seen = list(roots), {}
     while waiting:
         thing = waiting.pop()
@@ -153,13 +152,13 @@ def _attributes(thing: Any) -> dict[str, Any] | None:
 
 
 def _restores(thing: Any) -> Iterator[Restore]:
-    """Put back the content of one object, and its attributes."""
+    """Functions that restore the content and the attributes of one object."""
     kind: Any = type(thing)
     if isinstance(thing, np.ndarray):
         owner: Any = thing
         while isinstance(owner, np.ndarray) and owner.base is not None:
             owner = owner.base
-        if thing.flags.writeable and type(owner).__name__ != "PyCapsule":  # which MuJoCo's memory is
+        if thing.flags.writeable and type(owner).__name__ != "PyCapsule":  # not MuJoCo's memory
             yield _filled(thing, thing.copy(), np.copyto)
     elif (content := _content(kind)) is not None:
         yield _filled(thing, content[0](thing), content[1])
@@ -173,7 +172,7 @@ def _filled(target: Any, content: Any, fill: Callable[[Any, Any], Any]) -> Resto
 
 @cache
 def _content(kind: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None:
-    """How the content of objects of this kind is taken and put back; None where there is none."""
+    """Functions that copy and restore the content of objects of this type; None if it has none."""
     torch = sys.modules.get("torch")
     if torch is not None and issubclass(kind, torch.Tensor):
         return lambda tensor: tensor.detach().clone(), lambda tensor, content: tensor.detach().copy_(content)
@@ -184,8 +183,7 @@ def _content(kind: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any
 
 @cache
 def _opaque(kind: type) -> bool:
-    """True if objects of this kind hold more than content and attributes: in slots, or where only compiled code
-    looks."""
+    """True if objects of this type have state besides content and attributes: slots, or memory of compiled code."""
     if _content(kind) is not None or issubclass(kind, (tuple, np.ndarray, MethodType, partial)):
         return False
     slots = (name for each in kind.__mro__ for name in np.atleast_1d(vars(each).get("__slots__", ())).tolist())
@@ -194,8 +192,8 @@ def _opaque(kind: type) -> bool:
 
 
 def _data(data: Any, arrays: Restore) -> Restore:
-    """The state, what follows from it, and the state again, since ``mj_forward`` changes its own warm start; then every
-    array as it was, since some environments read what the last step left there."""
+    """Restore the state, run ``mj_forward``, and restore the state again, since ``mj_forward`` changes its warm start;
+    then restore all arrays, since some environments read leftovers of the last step."""
     mujoco, model = sys.modules["mujoco"], data.model
     every = mujoco.mjtState.mjSTATE_INTEGRATION
     state = np.empty(mujoco.mj_stateSize(model, every))

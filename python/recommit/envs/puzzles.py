@@ -1,4 +1,4 @@
-"""Puzzles as Gymnasium environments: one, and many that compiled code steps together."""
+"""Puzzles as Gymnasium environments: single, and vectorised in compiled code."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _ONE = np.ones(1, np.bool_)
 class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
     """A puzzle; reward 1 for the action that solves it, else 0. Options are ``EnvOptions``.
 
-    Episode k after ``reset(seed=s)`` starts from a level that depends on (s, k) and the bank alone; ``reset()`` goes on
-    to the next episode. ``info`` holds ``action_mask`` (which actions would change the state; blocked ones are
-    allowed, and count), ``solved``, and ``distance`` where it is asked for. An episode is truncated after ``max_steps``
+    Episode k after ``reset(seed=s)`` starts from a level that depends on (s, k) and the bank alone; ``reset()`` begins
+    the next episode. ``info`` holds ``action_mask`` (actions that would change the state; blocked ones are allowed, and
+    count), ``solved``, and with ``info_distance`` also ``distance``. An episode is truncated after ``max_steps``
     actions unless the last one solved it.
     """
 
     metadata: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 4}
-    #: What the actions 0..3 are called.
+    #: Names of the actions 0..3.
     action_names = ACTIONS
 
     def __init__(self, **options: Any) -> None:
@@ -49,7 +49,7 @@ class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Bytes, Info]:
         """Begin episode 0 of ``seed``, or the next episode.
 
-        ``options={"state": grid}`` starts it from this state, ``options={"level": i}`` from number i of the bank.
+        ``options={"state": grid}`` starts from this state, ``options={"level": i}`` from level i of the bank.
         """
         episodes, options = self._open(), self._options(options)
         super().reset(seed=seed)
@@ -63,7 +63,7 @@ class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
         return self._observe(state), self._info(state, masks[0], bool(solved[0]))
 
     def step(self, action: Any) -> tuple[Bytes, float, bool, bool, Info]:
-        """One action: 0 up, 1 down, 2 left, 3 right."""
+        """Take one action: 0 up, 1 down, 2 left, 3 right."""
         episodes = self._open(running=True)
         try:
             state, reward, terminated, truncated, mask = episodes.step_one(index(action))
@@ -82,7 +82,7 @@ class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
         self._episodes = None
 
     def action_masks(self) -> Bools:
-        """bool[4]: the actions that would change the state, as MaskablePPO asks for them."""
+        """bool[4]: the actions that would change the state, for MaskablePPO."""
         return self._open(running=True).describe()[0][0]
 
     def _observe(self, state: Bytes) -> Bytes:
@@ -94,7 +94,7 @@ class PuzzleEnv(Episodes, gymnasium.Env[Any, Any]):
 
 
 class Batched(VectorEnv[Any, Any, Any]):
-    """A vector whose spaces are batches of single ones; made when asked for, because bounds are as large as batches."""
+    """A vector environment whose batched spaces are created lazily, because their bounds are as large as batches."""
 
     @cached_property
     def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
@@ -106,7 +106,7 @@ class Batched(VectorEnv[Any, Any, Any]):
 
 
 class PuzzleVectorEnv(Episodes, Batched):
-    """``num_envs`` puzzles; slot i is what ``PuzzleEnv`` reset with seed + i would be, episode by episode. Options are
+    """``num_envs`` puzzles; slot i equals a ``PuzzleEnv`` reset with seed + i, episode by episode. Options are
     ``VectorOptions``."""
 
     _live: Bytes
@@ -130,8 +130,8 @@ class PuzzleVectorEnv(Episodes, Batched):
     ) -> tuple[Bytes, Info]:
         """Begin episode 0 of each slot's seed (an int s stands for s, s+1, ...), or each slot's next episode.
 
-        ``options={"reset_mask": bool[num_envs]}`` leaves the other slots as they are. ``"state"`` (one, or one per
-        slot) and ``"level"`` (numbers in the bank) say where episodes start.
+        ``options={"reset_mask": bool[num_envs]}`` leaves the other slots unchanged. ``"state"`` (one, or one per slot)
+        or ``"level"`` (indices into the bank) set the start states.
         """
         episodes, options = self._open(), self._options(options, "reset_mask")
         mask = options.get("reset_mask")
@@ -145,7 +145,7 @@ class PuzzleVectorEnv(Episodes, Batched):
         return self._observe(), info if mask is None else _only(info, mask)
 
     def step(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Info]:
-        """One action per slot, of dtype uint8, int32 or int64; wrong ones are refused before anything changes."""
+        """Take one action per slot, of dtype uint8, int32 or int64; invalid ones raise before any state changes."""
         observations, rewards, terminated, truncated, masks, finals = self.advance(actions)
         solved = terminated.copy() if finals is None else np.zeros(self.num_envs, np.bool_)
         info = self._info(masks, solved, self._live)
@@ -154,9 +154,9 @@ class PuzzleVectorEnv(Episodes, Batched):
         return observations, rewards, terminated, truncated, info
 
     def advance(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Bools | None, Any]:
-        """A step without its ``info``: (observations, rewards, terminated, truncated, action masks, finals).
+        """``step`` without ``info``: (observations, rewards, terminated, truncated, action masks, finals).
 
-        ``finals`` are (slots, states, action masks) of the episodes that ended, None unless resets are SAME_STEP.
+        ``finals`` are (slots, states, action masks) of the episodes that ended; None unless autoreset is SAME_STEP.
         """
         episodes = self._open(running=True)
         if not isinstance(actions, np.ndarray):
@@ -180,7 +180,7 @@ class PuzzleVectorEnv(Episodes, Batched):
         return None if rendered is None else tuple(rendered)
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002
-        """Free the episodes; windows on the live states stay valid."""
+        """Free the episodes; views of the live states stay valid."""
         self._episodes = None
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
@@ -196,7 +196,7 @@ class PuzzleVectorEnv(Episodes, Batched):
         listed = [None if each is None else checks.integer("seed", each, 0, checks.MAX_SEED) for each in seed]
         if len(listed) != slots:
             raise ValueError(f"seed: expected {slots} seeds, one per slot, got {len(listed)}")
-        if not self._seeded:  # a slot without a seed has no episode to go on from
+        if not self._seeded:  # the first reset needs a seed for every slot
             listed = [int(self.np_random.integers(checks.MAX_SEED)) if each is None else each for each in listed]
         return listed
 
@@ -230,7 +230,7 @@ class PuzzleVectorEnv(Episodes, Batched):
         return info | ({"distance": self._distances(states)} if self._info_distance else {})
 
     def _add_finals(self, info: Info, finals: tuple[Any, Any, Any], terminated: Bools) -> None:
-        """Where episodes ended in this step: their last observation and info, as SyncVectorEnv gives them."""
+        """Add ``final_obs`` and ``final_info`` of episodes that ended in this step, in SyncVectorEnv's format."""
         slots, states, masks = finals
         ended = np.zeros(self.num_envs, np.bool_)
         ended[slots] = True
@@ -252,7 +252,7 @@ class PuzzleVectorEnv(Episodes, Batched):
 
 
 def _only(info: Info, chosen: Bools) -> Info:
-    """The same info for the chosen slots, zeros for the others."""
+    """The info of the chosen slots, zeros for the others."""
     part: Info = {}
     for key, values in info.items():
         if key.startswith("_"):

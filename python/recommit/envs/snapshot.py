@@ -1,14 +1,14 @@
-"""Snapshots of any environment of Gymnasium that is written in Python, MuJoCo's above all, and branches: the outcome of
-each depth from the current moment of an episode.
+"""Snapshots of Gymnasium environments that are written in Python, MuJoCo's in particular, and branches: the outcome of
+each depth from the current state of an episode.
 
-``save`` and ``load`` go back to a moment (``recommit.envs.memory`` finds what can change), ``commit`` executes actions
-open loop, ``follow`` plays on under a rule. ``branch`` puts them together: for every depth h, h actions of the plan,
-and then the base rule to the end. Where the environment is deterministic, ``success - price * queries`` of a branch is
-the exact value Q(s, h) of one deviation from the base rule, and to take the best depth in every state is never worse
-than the base rule, if the depths that the base rule takes are among those compared.
+``save`` and ``load`` take and restore snapshots (``recommit.envs.memory`` finds the mutable state), ``commit`` executes
+actions open loop, ``follow`` continues under a rule. ``branch`` combines them: for every depth h, h actions of the
+plan, then the base rule to the end. In a deterministic environment, ``success - price * queries`` of a branch is the
+exact value Q(s, h) of one deviation from the base rule, and taking the best depth in every state is never worse than
+the base rule, if the base rule's depths are among those compared.
 
-Where it is not, a *future* is a number: future 0 is what the episode itself will meet, the others are drawn again, and
-all depths meet the same. The best depth in future 0 is clairvoyant.
+In a stochastic one, a *future* is a seed: future 0 is the randomness that the episode itself will see, the others are
+drawn anew, and all depths are compared under the same futures. The best depth in future 0 is clairvoyant.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
     #: The policy: an observation -> ``Plans`` of one row.
     Planner = Callable[[Any], Plans]
-    #: (environment, action, a stream of this tick alone) -> the action that is executed instead; see ``recommit.rng``.
+    #: (environment, action, random stream of this tick) -> the action to execute instead; see ``recommit.rng``.
     Disturbance = Callable[[Any, Any, NDArray[np.uint64]], Any]
 
 MOST_STEPS = 2**31 - 1
-#: Derives the random numbers of the next episode; no future has this number.
+#: Derives the next episode's seed; not a valid future.
 NEXT = MOST_STEPS + 1
 
 
@@ -52,7 +52,7 @@ class Executed:
     success: bool
     terminated: bool
     truncated: bool
-    #: Actions that ran before the episode ended, without those of the latency.
+    #: Executed actions, without those of the latency.
     executed: int
 
 
@@ -63,14 +63,14 @@ class Ending:
     success: bool
     reward: float
     queries: int
-    #: Actions of plans; ticks also count those of a latency.
+    #: Actions from plans; ticks include those of the latency.
     actions: int
     ticks: int
 
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """[futures, depths] outcomes of each depth, from here to the end; this query counts too."""
+    """Outcomes [futures, depths] of each depth, from the current state to the end, including the current query."""
 
     depths: tuple[int, ...]
     futures: tuple[int, ...]
@@ -79,14 +79,14 @@ class Branches:
     queries: Counts
     actions: Counts
     ticks: Counts
-    #: Actions that ran of the first commitment.
+    #: Executed actions of the first commitment.
     executed: Counts
-    #: Whether the environment ever reported success or failure.
+    #: True if the environment ever reported success or failure.
     says_success: bool = field(default=True, kw_only=True)
 
     def values(self, price: float = 0.0) -> Floats:
-        """[depths] success less the price of the queries, the mean of the futures."""
-        if not self.says_success:  # all episodes would count as failed
+        """[depths] success minus the price of the queries, averaged over futures."""
+        if not self.says_success:  # else every episode would count as a failure
             raise ValueError(
                 "branches: expected an environment whose info has success or is_success, got one that has neither; "
                 "compare rewards: branches.depths[branches.reward.mean(axis=0).argmax()]"
@@ -94,18 +94,18 @@ class Branches:
         return (self.success - price * self.queries).mean(axis=0)
 
     def best(self, price: float = 0.0) -> int:
-        """The depth of the highest value, the deepest of equals."""
+        """The depth with the highest value; ties go to the deepest."""
         values = self.values(price)
         return max(depth for depth, value in zip(self.depths, values, strict=True) if value >= values.max() - 1e-12)
 
 
 class NotRestored(RuntimeError):
-    """State outside of the snapshot changed the course of the environment."""
+    """State outside of the snapshot changed the environment's behaviour."""
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A moment of one environment: its memory, and the episode of ``SnapshotEnv``."""
+    """A snapshot of one environment: its memory, and the episode's state in ``SnapshotEnv``."""
 
     env: Any
     memory: Memory
@@ -113,20 +113,19 @@ class Snapshot:
 
 
 class SnapshotEnv:
-    """An environment of Gymnasium, or of its kind, with snapshots.
+    """A Gymnasium-like environment with snapshots.
 
-    An episode is over where it succeeds (``success`` or ``is_success`` of ``info``), where the environment ends it, and
-    after ``max_steps`` actions or ``budget`` queries. ``kept`` names the attributes that are saved; subclasses may keep
-    more.
+    An episode ends on success (``success`` or ``is_success`` of ``info``), when the environment ends it, and after
+    ``max_steps`` actions or ``budget`` queries. ``kept`` names the attributes that are saved; subclasses may extend it.
 
     Args:
-        env: one environment, with or without wrappers.
-        max_steps: actions per episode, those of the latency too.
-        budget: queries per episode; None for any number.
-        latency: ticks that a query takes. They run at the beginning of a commitment: the plan was made before them.
-        hold: the action of those ticks, from the last action that was executed (None before the first).
-        disturb: changes an action, or pushes something, before every tick; all that it draws comes from the stream.
-        seed: of the disturbances; ``reset`` adds its own, and without one goes on to the next numbers.
+        env: a single environment, with or without wrappers.
+        max_steps: actions per episode, including those of the latency.
+        budget: queries per episode; None for no limit.
+        latency: ticks that a query takes. They run at the beginning of a commitment, after the plan was made.
+        hold: the action during the latency, given the last executed action (None before the first).
+        disturb: changes an action, or pushes something, before every tick; draws only from its stream.
+        seed: seed of the disturbances, combined with that of ``reset``; without one, each reset derives the next.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("observation", "t", "k", "actions", "over", "success", "_chance", "_last")
@@ -145,7 +144,7 @@ class SnapshotEnv:
         self.env = env
         self.max_steps = checks.integer("max_steps", max_steps, 1, MOST_STEPS)
         self.budget = None if budget is None else checks.integer("budget", budget, 1, MOST_STEPS)
-        #: The last observation, and the clocks: ticks, queries, and actions of plans.
+        #: The last observation, and the clocks: ticks, queries, and actions from plans.
         self.observation: Any = None
         self.t = self.k = self.actions = 0
         self.over = True
@@ -154,12 +153,12 @@ class SnapshotEnv:
         if self.latency and hold is None:
             raise ValueError(f"hold: expected the action that is executed while {latency} ticks pass, got None")
         self._hold, self._disturb, self._seed = hold, disturb, seed
-        self._episode = self._chance = seed  # what its disturbances are drawn from, and the same in this future
+        self._episode = self._chance = seed  # disturbance seeds of the episode, and of the current future
         self._last: Any = None
         self._walker = Walker()
 
     def reset(self, seed: int | None = None) -> Any:
-        """Begin an episode; its first observation."""
+        """Begin an episode; returns its first observation."""
         observation, _ = self.env.reset(seed=seed)
         self.observation = observation
         self.t = self.k = self.actions = 0
@@ -170,13 +169,13 @@ class SnapshotEnv:
         return observation
 
     def save(self) -> Snapshot:
-        """This moment, to which ``load`` comes back however often."""
+        """Take a snapshot, which ``load`` can restore any number of times."""
         known = {name: getattr(self, name) for name in self.kept}
         return Snapshot(self.env, self._walker.memory(self.env), deepcopy(known))
 
     def load(self, snapshot: Snapshot, future: int = 0) -> None:
-        """Back to a moment, bit for bit. With a ``future`` above 0, disturbances are drawn from there, and generators
-        of numpy that the environment holds get a seed of this future."""
+        """Restore a snapshot bitwise. A ``future`` above 0 reseeds the disturbances and the environment's numpy
+        generators."""
         if snapshot.env is not self.env:
             raise ValueError("snapshot: expected one of this environment, got one of another")
         snapshot.memory.restore()
@@ -189,11 +188,11 @@ class SnapshotEnv:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Types of objects in the environment that no snapshot looks into."""
+        """Types of opaque objects in the environment that snapshots do not save."""
         return self._walker.memory(self.env).left_out
 
     def commit(self, actions: Any) -> Executed:
-        """One query: its latency, and its actions, open loop until the episode ends."""
+        """One query: run its latency and its actions open loop, unless the episode ends first."""
         if self.over:
             raise ValueError("commit: expected a running episode, got one that is over; call reset first")
         self.k += 1
@@ -211,7 +210,7 @@ class SnapshotEnv:
         return Executed(self.observation, reward, self.success, terminated, truncated, executed)
 
     def follow(self, planner: Planner, rule: Rule, previous: Tail | None = None) -> Ending:
-        """Play to the end: plan, and commit to the depth of the rule. ``previous`` is the rest of the last plan, for
+        """Play to the end, committing to the rule's depth of each plan. ``previous`` is the rest of the last plan, for
         rules that compare plans."""
         reward, begin = 0.0, self._clocks
         while not self.over:
@@ -226,7 +225,7 @@ class SnapshotEnv:
         return np.array([self.k, self.actions, self.t])
 
     def planned(self, planner: Planner, previous: Tail | None = None) -> Plans:
-        """The plan for what is observed now, with the rest of the last one."""
+        """The plan for the current observation, with the rest of the previous plan."""
         plans = planner(self.observation)
         if len(plans) != 1:
             raise ValueError(f"planner: expected plans for one observation, got {len(plans)}")
@@ -242,14 +241,14 @@ class SnapshotEnv:
         futures: Sequence[int] = (0,),
         plans: Plans | None = None,
     ) -> Branches:
-        """The outcome of each of ``depths`` here, followed by ``base``. The episode is left as it is.
+        """The outcome of each of ``depths`` from here on, followed by ``base``. The episode is left unchanged.
 
         Args:
             planner: The policy.
-            depths: How many actions of the plan are executed first.
-            base: The rule behind that; it reads plans and has no memory of its own.
-            futures: Numbers of futures; 0 is the one that the episode will meet.
-            plans: The plan for what is observed now, if it was made already.
+            depths: Numbers of actions of the plan to execute first.
+            base: The rule afterwards; it reads plans and must be stateless.
+            futures: Seeds of futures; 0 is the one that the episode itself will see.
+            plans: The plan for the current observation, if already made.
         """
         if self.over:
             raise ValueError("branch: expected a running episode, got one that is over; call reset first")
@@ -275,8 +274,8 @@ class SnapshotEnv:
         return self.success, first.reward + rest.reward, *clocks, first.executed
 
     def check(self, actions: Any) -> None:
-        """Execute ``actions`` twice from here; ``NotRestored`` names the first difference."""
-        from recommit.horizon.sweep.slots import alike  # with all of the sweep, which nothing else here needs
+        """Execute ``actions`` twice from the current state; raises ``NotRestored`` at the first difference."""
+        from recommit.horizon.sweep.slots import alike  # imports the whole sweep, only needed here
 
         here, courses = self.save(), []
         for _ in range(2):

@@ -1,9 +1,9 @@
-"""What a run will take, estimated before anything is loaded: parameters, observations, FLOPs, bytes, time.
+"""Estimates of a run before anything is loaded: parameters, observations, FLOPs, bytes, time.
 
     for estimate in recommit.estimate.EstimateOptions("paper-sliding", gpus=8).estimates():
         print(recommit.estimate.text(estimate))
 
-Importing this costs nothing; estimates need torch and transformers.
+Cheap to import; estimates need torch and transformers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An estimate of a stage on a machine: passes, bytes of one rank by kind, and the text about them."""
+"""The estimate of a stage on a machine: passes, memory of one rank by kind, and a text report."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
-#: Not counted but allowed for: what a CUDA context, the workspaces of matrix products and gaps between tensors take.
+#: Allowance for uncounted memory: CUDA context, workspaces of matrix products, fragmentation.
 ALLOWANCE = 1 << 30
-#: Most bytes of features that a rank remembers; see ``recommit.policy.vision``.
+#: Size limit of the feature cache of a rank; see ``recommit.policy.vision``.
 FEATURES = 1 << 30
-#: Bytes of a parameter's two moments and of its master copy in float32.
+#: Bytes per parameter of AdamW's moments, and of the float32 master copy.
 MOMENTS, MASTER = 8, 4
 _ADVICE = (
     "IT DOES NOT FIT; less take --set optim.micro_batch=N (smaller passes), engine.checkpointing=true, and "
@@ -48,89 +48,89 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """A kind of step: how many there are, and of one on one rank by kind of pass FLOPs, kernels, and kernels of which
-    each compiled piece is one."""
+    """A kind of step: number of steps, and cost of one step on one rank by kind of pass: FLOPs, kernels, and launches
+    (a compiled region counts as one)."""
 
     name: str
     times: int
     kinds: dict[str, int]
     kernels: dict[str, int]
     launches: dict[str, int]
-    #: By kind, of each puzzle: how many passes, states of one, and tokens that the language model then computes.
+    #: By kind, per puzzle: (passes, states per pass, tokens of the language model per pass).
     passes: dict[str, list[tuple[int, int, int]]]
 
     @property
     def flops(self) -> int:
-        """Of one step of one rank."""
+        """FLOPs of one step on one rank."""
         return sum(self.kinds.values())
 
     @property
     def tokens(self) -> int:
-        """That the language model computes in one step of one rank."""
+        """Tokens of the language model in one step on one rank."""
         each = [passes for kind, passes in self.passes.items() if kind not in ("encode", "head")]
         return sum(many * row for passes in each for many, _, row in passes)
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of one rank, by kind; each kind by itself, and ``peak`` at the worst moment."""
+    """Memory of one rank in bytes: separate kinds, and the ``peak``."""
 
-    #: There all the time: weights, lora, heads, optimizer, reference, features, buckets, gathered, allowance.
+    #: Always allocated: weights, lora, heads, optimizer, reference, features, buckets, gathered, allowance.
     resident: dict[str, int]
     gradients: int
-    #: Beyond gradients, at the peak of a pass that learns.
+    #: Peak of a training pass, without gradients.
     activations: int
-    #: Of the largest pass that does not learn.
+    #: Peak of the largest pass without training.
     inference: int
-    #: While the optimizer steps, gradients included.
+    #: During the optimizer step, including gradients.
     stepping: int
 
     @property
     def peak(self) -> int:
-        """While a pass learns, a pass does not, or the optimizer steps."""
+        """Maximum over training passes, other passes and the optimizer step."""
         return sum(self.resident.values()) + max(self.gradients + self.activations, self.inference, self.stepping)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A stage of a recipe on a number of ranks."""
+    """The estimate of a recipe's stage on a number of ranks."""
 
     stage: str
-    #: Those that learn together, with their sizes.
+    #: Puzzles that are trained jointly, with sizes.
     puzzles: tuple[str, ...]
     gpus: int
-    #: Bytes that a rank may take.
+    #: Available bytes per rank.
     limit: int
     backbone: str
-    #: By part (language, vision, lora, decoder, depth head): all parameters, and those that are trained.
+    #: Number of all, and of trained, parameters by part (language, vision, lora, decoder, depth head).
     parameters: dict[str, int]
     trained: dict[str, int]
-    #: Of an observation of each puzzle: of the picture, and of the text around it.
+    #: Tokens of an observation by puzzle: (visual, text).
     tokens: tuple[tuple[int, int], ...]
     phases: tuple[PhaseCost, ...]
     memory: Memory
     rate: Rate
-    #: Is the backbone compiled?
+    #: True if the backbone is compiled.
     compiled: bool
 
     @property
     def fits(self) -> bool:
-        """Does the recipe fit as it is?"""
+        """True if the peak is within the limit."""
         return self.memory.peak <= self.limit
 
     @property
     def flops(self) -> int:
-        """Of the whole run, all ranks together."""
+        """FLOPs of the whole run over all ranks."""
         return self.gpus * sum(phase.times * phase.flops for phase in self.phases)
 
     @property
     def kernels(self) -> int:
-        """Of the whole run, on one rank."""
+        """Kernels of the whole run on one rank."""
         return sum(phase.times * sum(phase.kernels.values()) for phase in self.phases)
 
     @property
     def seconds(self) -> tuple[float, float] | None:
-        """Time of the whole run by ``LOW`` and ``HIGH``; None where the rate is unknown."""
+        """Time of the whole run under ``LOW`` and ``HIGH``; None if the rate is unknown."""
         return (self._by(LOW), self._by(HIGH)) if self.rate.peak else None
 
     def _by(self, pace: Pace) -> float:
@@ -142,7 +142,7 @@ class Estimate:
         return seconds
 
     def to_json(self) -> dict[str, Any]:
-        """All numbers."""
+        """All values as JSON."""
         derived = {"fits": self.fits, "peak": self.memory.peak, "flops": self.flops, "seconds": self.seconds}
         phases = [asdict(phase) | {"flops": phase.flops} for phase in self.phases]
         return {**asdict(self), "phases": phases, "rate": self.rate._asdict(), **derived}
@@ -155,8 +155,8 @@ def estimate(
     machine: Machine,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Estimate:
-    """Estimate a stage of puzzles that learn together; ``model`` is that of the warm start, also for GRPO, whose recipe
-    does not name one."""
+    """Estimate a stage on jointly trained puzzles; ``model`` is that of the warm start, also for GRPO, whose recipe has
+    none."""
     name, sft = ("sft", True) if isinstance(stage, SftConfig) else ("grpo", False)
     stages, shadows = [], []
     for puzzle in puzzles:
@@ -204,18 +204,18 @@ def estimate(
 
 
 def named(puzzle: Puzzle) -> str:
-    """A puzzle with its size, as ``EstimateOptions.puzzles`` has it."""
+    """A puzzle's name with its size, as in ``EstimateOptions.puzzles``."""
     return f"{puzzle.task}-{puzzle.shape[0]}x{puzzle.shape[1]}"
 
 
 def size(tensors: Iterable[Tensor]) -> int:
-    """Bytes; what is trained is float32, whatever it is multiplied as."""
+    """Bytes of tensors; trained ones are stored in float32, whatever the compute dtype."""
     return sum(t.numel() * (MASTER if t.requires_grad else t.element_size()) for t in tensors)
 
 
 def memory(stage: Stage, phases: list[Phase], shadows: list[Shadow], machine: Machine) -> Memory:
-    """Bytes of one rank. Of passes that do not learn the ones with the most states count, one of each kind and puzzle;
-    those of several puzzles that learn find the gradients of others."""
+    """Memory of one rank. Of non-training passes only the largest of each kind and puzzle counts; with several puzzles,
+    training passes hold the gradients of the others."""
     shadow, every = shadows[0], [p for phase in phases for p in phase.passes]
     waiting = (p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head"))
     largest = {(p.kind, p.puzzle): p for p in waiting}
@@ -224,10 +224,10 @@ def memory(stage: Stage, phases: list[Phase], shadows: list[Shadow], machine: Ma
     learning = [replace(p, observations=p.observations + several) for p in learning]
     learned, world, deepspeed = size(shadow.trained), machine.gpus, stage.engine.kind == "deepspeed"
     zero, numbers = stage.engine.stage if deepspeed else 0, sum(t.numel() for t in shadow.trained)
-    share, offload = -(-numbers // world), stage.engine.offload  # numbers that this rank updates
+    share, offload = -(-numbers // world), stage.engine.offload  # parameters updated by this rank
     gradients = learned if zero < 2 else -(-learned // world)
-    stepping = learned * (1 + deepspeed)  # one process steps in place
-    if zero:  # and this rank's part of the gradients in float32, with two of its size for what AdamW works out
+    stepping = learned * (1 + deepspeed)  # a single process steps in place
+    if zero:  # plus this rank's float32 gradients, and two AdamW temporaries of that size
         stepping = (gradients if zero == 3 else 0) + 3 * MASTER * share * (not offload)
     resident = _resident(stage, shadow, machine, zero, share)
     seen = Counter[int]()
@@ -247,23 +247,23 @@ def memory(stage: Stage, phases: list[Phase], shadows: list[Shadow], machine: Ma
 
 
 def _resident(stage: Stage, shadow: Shadow, machine: Machine, zero: int, share: int) -> dict[str, int]:
-    """What stays, by kind; ``share`` numbers are updated by this rank."""
+    """Resident memory by kind; this rank updates ``share`` parameters."""
     parts, offload, world, learned = shadow.parts, stage.engine.offload, machine.gpus, shadow.trained
 
     def held(tensors: Iterable[Tensor]) -> int:
-        """ZeRO-3 splits weights among ranks, or keeps them in the node's memory."""
+        """Bytes on this rank: ZeRO-3 shards weights, or offloads them to the host."""
         all_ = size(tensors)
         return all_ if zero < 3 else 0 if offload else -(-all_ // world)
 
-    # Moments and, behind ZeRO's own weights, masters; on the device or in the node's memory.
+    # Moments, and under ZeRO also master copies; on the device or on the host.
     moments = size(learned) * MOMENTS // MASTER + 4 * len(learned) * (stage.engine.kind == "plain")
     buckets = gathered = 0
     if zero:
         moments = share * (MOMENTS + MASTER)
         settings = deepspeed_settings(stage.engine, stage.optim, 1, world)["zero_optimization"]
         twice = bool(settings.get("overlap_comm", False)) and zero < 3
-        buckets = int(settings["reduce_bucket_size"]) * MASTER * (1 + twice) * bool(learned)  # of gradients to be sent
-    if zero == 3:  # weights of other ranks that may be here at a time
+        buckets = int(settings["reduce_bucket_size"]) * MASTER * (1 + twice) * bool(learned)  # reduce buckets
+    if zero == 3:  # gathered weights of other ranks
         most = settings.get("stage3_max_live_parameters", 1e9) + settings.get("stage3_prefetch_bucket_size", 5e7)
         all_ = shadow.whole(shadow.policy.parameters())
         gathered = min(int(most) * max(t.element_size() for t in all_), size(all_))
@@ -282,7 +282,7 @@ def _resident(stage: Stage, shadow: Shadow, machine: Machine, zero: int, share: 
 
 
 def text(estimate: Estimate) -> str:
-    """All that an estimate says, for people."""
+    """A text report of an estimate."""
     return "\n".join(_lines(estimate)) + "\n"
 
 
@@ -330,7 +330,7 @@ def gib(size: float) -> str:
 
 
 def operations(flops: float) -> str:
-    """FLOPs with three digits."""
+    """FLOPs with a unit, to three digits."""
     unit, name = next(
         ((u, n) for u, n in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G")) if flops >= u), (1e6, "M")
     )

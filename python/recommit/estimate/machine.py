@@ -1,4 +1,4 @@
-"""Machines that an estimate can be made for: memory, and the rate of matrix products at best with its source."""
+"""Machines for estimates: memory, and peak rate of matrix products with its source."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ GIB = 2**30
 
 
 class Pace(NamedTuple):
-    """What a time assumes, none of it measured for these recipes."""
+    """Assumptions of a time estimate, not measured for these recipes."""
 
-    #: Of the best rate, while products are computed.
+    #: Share of the peak rate that matrix products reach.
     share: float
-    #: Seconds between the starts of two kernels; a compiled piece counts as one.
+    #: Seconds per kernel launch; a compiled region counts as one.
     launch: float
-    #: Seconds before the first step: imports, weights, process groups.
+    #: Start-up seconds: imports, weights, process groups.
     start: float
-    #: Are kernels started while others compute? Then the longer of the two counts, else both.
+    #: True: launches overlap with compute, so the longer of the two counts; else their sum.
     overlap: bool
 
     @property
     def text(self) -> str:
-        """In a few words."""
+        """The assumptions in words."""
         how = "whichever is longer" if self.overlap else "one after the other"
         start = f", {self.start:.0f} s of start-up" if self.start else ""
         return f"{self.share:.0%} of the rate, {self.launch * 1e6:.0f} us a kernel, {how}{start}"
 
 
-#: Of ``Estimate.seconds``: passes of thousands of tokens in a resident process; passes of hundreds, one by one.
+#: Bounds of ``Estimate.seconds``: passes of thousands of tokens in a resident process; passes of hundreds, one by one.
 LOW, HIGH = Pace(0.4, 5e-6, 0.0, True), Pace(0.2, 8e-6, 90.0, False)
 
 
 class Rate(NamedTuple):
-    """FLOPs per second of a rank at best (0: unknown, and no time is estimated), and where that is from."""
+    """Peak FLOPs per second of a rank (0: unknown, no time estimate), and its source."""
 
     peak: float
     source: str
 
 
 class Card(NamedTuple):
-    """One accelerator: GiB that programs get, and FLOPs per second, dense, by data type (0: unknown)."""
+    """An accelerator: usable GiB, and peak dense FLOPs per second by dtype (0: unknown)."""
 
     title: str
     memory: float
@@ -59,7 +59,7 @@ CARDS = {
 
 @dataclass(frozen=True)
 class Machine:
-    """Cards by name; ``memory`` (GiB of a rank) and ``peak`` (TFLOP/s at best), where not 0, replace the card's."""
+    """``gpus`` cards by name; ``memory`` (GiB per rank) and ``peak`` (TFLOP/s), if not 0, override the card's."""
 
     card: str = "a100"
     gpus: int = 1
@@ -74,7 +74,7 @@ class Machine:
             raise ValueError(f"gpus: expected at least 1, memory and peak at least 0, got {got}")
 
     def rate(self, dtype: str) -> Rate:
-        """Of products of weights of a type."""
+        """The rate for weights of ``dtype``."""
         if self.peak:
             return Rate(self.peak * 1e12, "as said on the command line")
         card = CARDS[self.card]
@@ -82,5 +82,5 @@ class Machine:
 
     @property
     def limit(self) -> int:
-        """Bytes per rank."""
+        """Available bytes per rank."""
         return int((self.memory or CARDS[self.card].memory) * GIB)

@@ -1,8 +1,8 @@
-"""A policy on torch's meta device: every shape of the real one and no contents. The code that trains and plays goes
-through it, computes nothing, and is counted: FLOPs by torch's formulas, and the most bytes of tensors at one time.
+"""A policy on torch's meta device: real shapes without data. The actual training and playing code runs on it and is
+counted: FLOPs by torch's formulas, and peak bytes of tensors.
 
-Layers of a language model are alike. Of a deep one a few are made; passes are counted with all of these and with one
-fewer, and what the last one adds stands for each that is missing.
+As a language model's layers are identical, only a few are made; passes are counted with all of them and with one fewer,
+and the difference is added for each missing layer.
 """
 
 from __future__ import annotations
@@ -51,18 +51,17 @@ if TYPE_CHECKING:
 
     Work = Callable[[], Any]
 
-#: Name on the hub -> preset of ``policy.backbones.random_init`` with its shapes, so that nothing is downloaded.
+#: Hub name -> preset of ``policy.backbones.random_init`` with the same shapes, so that nothing is downloaded.
 PUBLISHED = {
     "Qwen/Qwen2.5-VL-3B-Instruct": "random:3b",
     "Qwen/Qwen2.5-VL-7B-Instruct": "random:7b",
     "Qwen/Qwen3-VL-8B-Instruct": "random:qwen3-vl-8b",
 }
-#: Layers that are made, beside those that get features of inner layers of the vision encoder: the last is unlike those
-#: before it, see ``policy.backbones.transformer``.
+#: Number of layers to make, beside those that get inner vision features; the last layer differs from the others, see
+#: ``policy.backbones.transformer``.
 FEW = 3
-#: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
-#: Qwen (151,643 byte pairs), which all of them share; prompt files never change. In a user's own prompt four
-#: characters count as one token.
+#: Prompt -> tokens before and behind the picture, without its two markers. Counted with Qwen's published vocabulary
+#: (151,643 byte pairs), shared by all; prompt files never change. A user's own prompt counts a token per 4 characters.
 LENGTHS = {
     "bare-v1": (0, 0),
     "sliding-v1": (3, 48),
@@ -75,13 +74,13 @@ LENGTHS = {
 
 
 class PublishedTokenizer:
-    """As many tokens as the published tokenizer makes of a task prompt with a picture, each with the id of its kind."""
+    """A stand-in that yields as many tokens as the published tokenizer for a task prompt with a picture."""
 
     def __init__(self, markers: Markers, pad: int) -> None:
         self.markers, self.pad = markers, pad
 
     def __call__(self, text: str, **_options: Any) -> dict[str, list[int]]:
-        """Token ids: those of the picture, and 0 for all others."""
+        """Token ids: the placeholder for the picture, 0 for all others."""
         pictures = text.count(self.markers.token)
         shown = self.markers.before + self.markers.token * pictures + self.markers.after
         known = {load_prompt(name).text: tokens for name, tokens in LENGTHS.items()}
@@ -91,7 +90,7 @@ class PublishedTokenizer:
 
 
 def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
-    """The policy that a run begins with, on the meta device, and how many layers of its language model are missing."""
+    """The initial policy of a run on the meta device, and the number of missing language-model layers."""
     from transformers import AutoModel
 
     if model.backbone == GIVEN:
@@ -134,7 +133,7 @@ def _seen(parts: Sequence[tuple[Puzzle, Any]]) -> list[tuple[Puzzle, Any, Any]]:
 
 
 class Shadow:
-    """The policy that a stage trains or plays with, and what passes through it cost."""
+    """The policy of a stage on the meta device, and the cost of its passes."""
 
     def __init__(
         self, stage: Stage, model: ModelConfig, task: Puzzle, *, puzzles: Sequence[Puzzle] = (), gpu: bool = False
@@ -158,29 +157,29 @@ class Shadow:
 
     @property
     def modules(self) -> list[nn.Module]:
-        """The policy, and what the reference beside it has of its own."""
+        """The policy, and the reference's own modules."""
         return [self.policy, *(self.reference.own if self.reference else ())]
 
     @property
     def _languages(self) -> list[Any]:
-        """Language models of which layers are missing."""
+        """Language models with missing layers."""
         backbones: list[Any] = [policy.backbone for policy in self.policies] if self.missing else []
         return [each.language_model for each in backbones]
 
     def whole(self, tensors: Iterable[Any]) -> list[Any]:
-        """Some parameters, those of the last layer as often as there are layers without any."""
+        """The tensors, with those of the last layer repeated for the missing layers."""
         last = {id(p) for each in self._languages for p in each.layers[-1].parameters()}
         there = list(tensors)
         return [*there, *(p for p in there if id(p) in last for _ in range(self.missing))]
 
     @cached_property
     def trained(self) -> list[nn.Parameter]:
-        """Parameters that learn."""
+        """Trained parameters."""
         return self.whole(p for p in self.policy.parameters() if p.requires_grad)
 
     @cached_property
     def parts(self) -> dict[str, list[nn.Parameter]]:
-        """Parameters of the language model, of the picture encoder, of adapters, and of the heads."""
+        """Parameters by part: language model, vision encoder, adapters, heads."""
         vision = {id(p) for p in self.policy.backbone.vision_parameters()}
         parts: dict[str, list[nn.Parameter]] = {"language": [], "vision": [], "lora": [], "reference": []}
         for name, parameter in self.policy.backbone.model.named_parameters():
@@ -192,12 +191,12 @@ class Shadow:
 
     @cached_property
     def tokens(self) -> tuple[int, int]:
-        """Tokens of a picture, and of the text around it."""
+        """Tokens of an observation: (visual, text)."""
         rows, cols = self.policy.vision.grid(self.task, self.task.shape)
         return rows * cols, self.policy.tokens(self.task, self.task.shape) - rows * cols
 
     def features(self, states: int) -> int:
-        """Bytes of the pictures of a number of states, encoded and remembered; a whole second policy has its own."""
+        """Bytes of cached features for a number of states; a separate reference policy has its own cache."""
         if not self._remembers:
             return 0
         with self._kernels():
@@ -206,7 +205,7 @@ class Shadow:
 
     @property
     def policies(self) -> list[CommitPolicy]:
-        """The policy, and a reference that is a whole one."""
+        """The policy, and the reference if it is a separate policy."""
         return [module for module in self.modules if isinstance(module, CommitPolicy)]
 
     @property
@@ -219,20 +218,20 @@ class Shadow:
 
     @cached_property
     def _watch(self) -> Watch:
-        """It saw everything that is there before a pass."""
+        """The counter, initialised with all tensors allocated before a pass."""
         return Watch(t for module in self.modules for t in (*module.parameters(), *module.buffers()))
 
     def _states(self, many: int, task: Puzzle | None = None) -> NDArray[np.uint8]:
-        """One state, often."""
+        """A batch of one repeated state."""
         return np.repeat(_state(task or self.task), many, axis=0)
 
     def _of_pass(self, passes: Passes) -> list[tuple[Puzzle, int]]:
-        """Puzzles and states of each in a pass that learns."""
+        """Puzzles of a training pass, and states of each."""
         return [(self.task, passes.states), *((self.puzzles[number], many) for number, many in passes.beside)]
 
     def flops(self, passes: Passes) -> int:
-        """Operations of all of these passes. What a pass computes once for all of its states, a prompt's beginning,
-        matters where few states learn at a time; elsewhere a smaller last pass is taken for its share of a full one."""
+        """FLOPs of all passes. For training, a smaller last pass is counted exactly, since the shared prompt prefix
+        matters with few states; otherwise it counts in proportion to its states."""
         full, rest = divmod(passes.observations, passes.states)
         if rest and passes.kind in ("learn", "old", "reference"):
             last = replace(passes, observations=rest, states=rest)
@@ -240,9 +239,9 @@ class Shadow:
         return round(self.cost(passes).flops * passes.observations / passes.states)
 
     def kernels(self, passes: Passes, *, first: bool = True) -> tuple[int, int]:
-        """Those of all of these passes, and how often Python starts some where what can be compiled is; a smaller last
-        pass has as many. Pictures are encoded in groups of one size. But for the ``first`` pass of an optimizer step
-        gradients are added to others."""
+        """Kernels, and launches with compiled regions, of all passes; a smaller last pass has as many. Pictures are
+        encoded in batches of fixed size. Except in the ``first`` pass of an optimizer step, gradients are
+        accumulated."""
         many, states, together = -(-passes.observations // passes.states), passes.states, self.policy.vision.together
         if passes.kind == "encode":
             many, states = many * -(-states // together), together
@@ -251,7 +250,7 @@ class Shadow:
         return many * cost.kernels, many * cost.launches
 
     def row(self, passes: Passes) -> int:
-        """Tokens that the language model computes in one of these passes."""
+        """Tokens of the language model in one pass."""
         start = self.policy.prompts_cache.of(self.task, self.task.shape, 1).image_start
         every = self._of_pass(passes)
         whole = max(self.policy.tokens(task, task.shape) for task, _ in every)
@@ -259,8 +258,8 @@ class Shadow:
         return shared + sum(many for _, many in every) * (whole - shared)
 
     def cost(self, passes: Passes) -> Cost:
-        """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
-        one of several in a step, the gradients of others are there already."""
+        """Cost of one pass: FLOPs, kernels, and peak bytes beyond those before it. If a training pass is one of several
+        in a step, the gradients of the others are already allocated."""
         several = passes.kind == "learn" and passes.observations > passes.states
         alike = replace(passes, observations=passes.states * (1 + several), puzzle=0)
         if alike not in self._costs:
@@ -272,14 +271,14 @@ class Shadow:
                     whole = Cost(
                         *(a + self.missing * (a - b) for a, b in zip(astuple(own), astuple(less), strict=True))
                     )
-                    # Without a gradient layers take each other's memory.
+                    # Without gradients, layers reuse each other's memory.
                     own = whole if passes.kind == "learn" else replace(whole, peak=own.peak)
             self._costs[alike] = own
         return self._costs[alike]
 
     @contextmanager
     def _shallower(self) -> Iterator[None]:
-        """Without the last layer that was made."""
+        """Within this context, drop the last layer."""
         stacks = [each.layers for each in self._languages]
         for each in self._languages:
             each.layers = each.layers[:-1]
@@ -292,12 +291,12 @@ class Shadow:
     def _counted(self, passes: Passes) -> Cost:
         if passes.kind == "encode" and not self._remembers:
             return Cost(0, 0, 0, 0)
-        if self._remembers:  # so that other passes are counted without the picture
+        if self._remembers:  # fill the cache, so that other passes exclude the encoder
             for policy, (task, _), copy in product(self.policies, self._of_pass(passes), range(self._copies)):
                 policy.vision.features(task, _state(task), frozen=True, copy=copy)
         work: Work = getattr(self, f"_{passes.kind}")(passes)
         with torch.no_grad():
-            work()  # what is made once, such as prompts and features of mirrored pictures, is counted apart
+            work()  # warm up caches (prompts, features of augmented pictures), which are counted separately
             if passes.kind not in ("learn", "head"):
                 return cost(work, self._watch)
         before, learns = self._watch.now, [p for p in self.policy.parameters() if p.requires_grad]
@@ -329,7 +328,7 @@ class Shadow:
         return work
 
     def _parts(self, passes: Passes) -> list[tuple[Puzzle, GrpoBatch]]:
-        """The micro-batch of each puzzle in a pass."""
+        """The micro-batches of a pass, by puzzle."""
         return [(task, self._decisions(many, task)) for task, many in self._of_pass(passes)]
 
     def _imitated(self, passes: Passes, config: TargetConfig) -> Any:
@@ -344,13 +343,13 @@ class Shadow:
         return lambda: self._imitated(passes, TargetConfig(depths=self.policy.config.depths))
 
     def _decisions(self, many: int, task: Puzzle) -> GrpoBatch:
-        """What GRPO learns from, with nothing in it."""
+        """A GRPO batch of zeros with the real shapes."""
         advantage, depths = self.stage.advantage, len(self.policy.config.depths)  # type: ignore[union-attr]
         exact = advantage.estimator == "exact"
         plans = 1 if advantage.estimator == "episode" else advantage.group_size
         judged = plans if not exact else 1 if self.variant.depth else depths
         if exact and self.policy.config.decoder.depth_conditioning != "none":
-            plans *= judged  # those of each depth
+            plans *= judged  # separate plans per depth
         length, whole = self.policy.config.plan_length, np.zeros((many, judged), np.float32)
         part = np.zeros((many, plans, length), np.float32)
         columns, actions = whole.astype(np.int64), part.astype(np.int64)
@@ -404,7 +403,7 @@ class Shadow:
         return work
 
     def _sample(self, passes: Passes) -> Work:
-        """Plans are sampled, by a head that chooses or for depths that are fixed."""
+        """Sample plans, with depths from the head or fixed."""
         shape = passes.states, passes.plans
         actor = Actor(self.policy, self.task, self.variant, seed=0)
         own = self.policy.config
@@ -423,9 +422,9 @@ class Shadow:
 
     @contextmanager
     def _kernels(self) -> Iterator[None]:
-        """A context in which attention of tensors without contents is one operation that keeps no scores, as on a
-        processor and on a GPU, and RMS normalisation one as on a GPU; torch itself would choose those that keep all
-        they make. What can be compiled is counted as one piece."""
+        """Within this context, meta tensors use fused attention that stores no scores, as on real devices, and on GPUs
+        fused RMS normalisation; torch would choose unfused kernels that store all intermediates. Compilable regions are
+        marked."""
         attend, norm, region = F.scaled_dot_product_attention, F.rms_norm, transformer.region
 
         def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
@@ -442,8 +441,8 @@ class Shadow:
             transformer.region = region
 
     def _piece(self, function: Callable[..., Tensor], _backend: str) -> Callable[..., Tensor]:
-        """As ``transformer.region``: the way back begins with the gradient of the result, and has ended when that of
-        the adapters, joined before, is there."""
+        """Replaces ``transformer.region`` and marks the region; its backward pass begins with the gradient of the
+        result, and ends with that of the joined adapters."""
 
         begin, end = (partial(self._watch.piece, begins=begins) for begins in (True, False))
 
@@ -460,7 +459,7 @@ class Shadow:
 
 
 class _Norm(torch.autograd.Function):
-    """A kernel there, and one back, that keep what is normalised."""
+    """Fused RMS normalisation: one kernel forward and one backward, storing only the input."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
@@ -469,7 +468,7 @@ class _Norm(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
-        _, weight = ctx.saved_tensors  # once: a recomputed layer gives them no second time
+        _, weight = ctx.saved_tensors  # once: checkpointing unpacks saved tensors a single time
         return grads[0] * weight, torch.empty_like(weight)
 
 
@@ -480,7 +479,7 @@ def _attend(
     causal, scale = (
         named.get("is_causal", False),
         named.get("scale"),
-    )  # by their shapes it sees whether heads share keys
+    )  # grouped keys are inferred from the shapes
     attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     result: Tensor = attention(query, key, value, dropout_p, causal, attn_mask=mask, scale=scale)[0]
     return result

@@ -1,4 +1,4 @@
-"""What ``recommit estimate`` is asked for: a recipe, what is changed in it, and a machine. Light to import."""
+"""Options of ``recommit estimate``: a recipe with changes, and a machine. Light to import."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EstimateOptions:
-    """Which recipe, what is changed in it, and on which machine.
+    """Recipe, changes to it, and machine.
 
     Args:
         recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
             qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         stage: The warm start, GRPO, or both.
-        puzzles: What one run learns together, such as sliding-3x3 sliding-4x4 sokoban-7x7 (default: the puzzles of the
+        puzzles: Puzzles that one run trains jointly, such as sliding-3x3 sliding-4x4 sokoban-7x7 (default: those of the
             recipe in their usual sizes).
         set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b.
-        card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
-        gpus: How many ranks.
+        card: a100, h200, rtx4090 or cpu: sets memory and rate, each with its source.
+        gpus: Number of ranks.
         memory: GiB of one rank; 0 for the card's.
-        peak: TFLOP/s of one rank at best; 0 for the card's.
+        peak: Peak TFLOP/s of one rank; 0 for the card's.
     """
 
     recipe: str
@@ -50,17 +50,17 @@ class EstimateOptions:
 
     @property
     def machine(self) -> Machine:
-        """Where it is to run."""
+        """The machine of the options."""
         return Machine(self.card, self.gpus, self.memory, self.peak)
 
     def estimates(self, progress: Callable[[str], None] = lambda _: None) -> list[Estimate]:
-        """One of each stage; ``progress`` is told what is counted."""
+        """One estimate per stage; ``progress`` gets status messages."""
         from recommit.estimate.costs import estimate
 
         return [estimate(stage, self.model, self.boards, self.machine, progress) for stage in self.stages()]
 
     def stages(self) -> list[Stage]:
-        """The configurations of the stages that are asked for."""
+        """The configurations of the chosen stages."""
         from recommit.train.config import load, section
         from recommit.train.grpo.config import GrpoConfig
 
@@ -72,7 +72,7 @@ class EstimateOptions:
 
     @property
     def model(self) -> ModelConfig:
-        """Model of the warm start, which GRPO goes on with."""
+        """Model of the warm start, also used for GRPO."""
         from recommit.train.config import load
 
         of_model = [change for change in self.set if change.strip().startswith("model.")]
@@ -81,7 +81,7 @@ class EstimateOptions:
 
     @property
     def boards(self) -> list[Puzzle]:
-        """The puzzles, each with its size."""
+        """The puzzles with their sizes."""
         from recommit.train.config import tasks
 
         if self.puzzles:
@@ -92,7 +92,7 @@ class EstimateOptions:
 
 
 def _board(name: str) -> Puzzle:
-    """A puzzle by its name with its size."""
+    """Parse a puzzle's name with size."""
     if not (parts := re.fullmatch(r"([a-z]+)-(\d{1,3})x(\d{1,3})", name, re.ASCII)):
         raise ValueError(f"puzzles: expected names with sizes, such as sliding-3x3, got {name!r:.80}")
     return registry.puzzle(parts[1]).of((int(parts[2]), int(parts[3])), 1)

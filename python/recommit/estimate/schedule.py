@@ -1,6 +1,6 @@
-"""How many states pass through a policy in each kind of step, from the recipe alone. All counts are those of one rank.
+"""Numbers of states per kind of step and pass, from the recipe alone. All counts are per rank.
 
-Counts of rollouts are upper bounds: episodes that end early, and states that were met before, need fewer observations.
+Rollout counts are upper bounds: early episode ends and revisited states need fewer observations.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
     from recommit.train.grpo.config import GrpoConfig
 
-    #: What is estimated.
+    #: Configuration of an estimated stage.
     Stage: TypeAlias = "SftConfig | GrpoConfig"
 
 
 @dataclass(frozen=True)
 class Passes:
-    """``observations`` states, ``states`` of them in one pass, with ``plans`` plans each."""
+    """Passes over ``observations`` states, ``states`` per pass, with ``plans`` plans per state."""
 
-    #: ``learn``, ``reference``, ``old`` (log probabilities again), ``sample`` (plans are sampled), ``plan`` (greedy
-    #: ones), ``imitate`` (the supervised loss alone), ``encode`` (pictures), ``head`` (the depth head alone learns).
+    #: ``learn``, ``reference``, ``old`` (recomputed log probabilities), ``sample`` (sampled plans), ``plan`` (greedy
+    #: plans), ``imitate`` (supervised loss, forward only), ``encode`` (pictures), ``head`` (depth head alone).
     kind: str
     observations: int
     states: int
     plans: int = 1
-    #: Which of the puzzles that learn together.
+    #: Index of the puzzle.
     puzzle: int = 0
-    #: Others in the same pass, and how many states of each.
+    #: Other puzzles in the same pass, as (index, states).
     beside: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A kind of step: how many there are, and the passes of one."""
+    """A kind of step: number of steps, and the passes of one."""
 
     name: str
     times: int
     passes: tuple[Passes, ...]
 
     def observations(self, kind: str) -> int:
-        """States in the passes of a kind."""
+        """Total states in passes of ``kind``."""
         return sum(p.observations for p in self.passes if p.kind == kind)
 
 
@@ -61,9 +61,9 @@ def schedule(
     dtype: str = "float32",
     groups: Sequence[Sequence[int]] = (),
 ) -> list[Phase]:
-    """The phases of a run on ``world`` ranks: for each puzzle, or size of one, the stage as its own values have it, and
-    its task. ``depths`` is how many the depth head chooses from, ``dtype`` that of the backbone: below float32 old log
-    probabilities are computed again, see ``train.grpo.trainer``; ``groups`` are puzzles that share passes."""
+    """The phases of a run on ``world`` ranks, given the stage configuration and task of each puzzle. ``depths`` is the
+    number of depths of the head; ``dtype`` that of the backbone: below float32 old log probabilities are recomputed,
+    see ``train.grpo.trainer``; ``groups`` are puzzles that share passes."""
     found = dict[str, Phase]()
     rows, updates = _shared(stages, tasks, world, depths)
     for number, (own, share) in enumerate(zip(stages, rows, strict=True)):
@@ -76,7 +76,7 @@ def schedule(
 
 
 def _together(passes: tuple[Passes, ...], groups: Sequence[Sequence[int]]) -> tuple[Passes, ...]:
-    """Where puzzles share a pass that learns, that of the first with the states of the others beside."""
+    """Merge training passes of puzzles that share them into those of the group's first puzzle."""
     first, kept = {number: group[0] for group in groups for number in group[1:]}, list[Passes]()
     for each in passes:
         if each.puzzle not in first or each.kind not in ("learn", "old", "reference"):
@@ -88,8 +88,8 @@ def _together(passes: tuple[Passes, ...], groups: Sequence[Sequence[int]]) -> tu
 
 
 def _shared(stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: int) -> tuple[list[int], int]:
-    """What puzzles that learn together share: states of each in an optimizer step of a rank, by the order of
-    ``loading.even_weights`` if sets of one puzzle are as mixed as each other, and optimizer steps of a round."""
+    """States of each puzzle per optimizer step and rank (as by ``loading.even_weights``, assuming equal mixing of sets
+    of one puzzle), and optimizer steps per round."""
     config, share = stages[0], stages[0].optim.batch // world
     if isinstance(config, SftConfig):
         sets = Counter(tasks)
@@ -100,7 +100,7 @@ def _shared(stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: i
 
 
 def _alone(config: Stage, share: int, updates: int, world: int, depths: int, *, again: bool) -> list[Phase]:
-    """What one puzzle does in each phase."""
+    """The phases of a single puzzle."""
     steps, watch = config.optim.steps, config.validation
     if isinstance(config, SftConfig):
         phases = [Phase("step", steps, _imitation(config, share))]
@@ -109,7 +109,7 @@ def _alone(config: Stage, share: int, updates: int, world: int, depths: int, *, 
         finishing = [phase for phase in config.phases if phase.head_only]
         alone = sum(phase.steps for phase in finishing)
         phases = [Phase("step", steps - alone, _update(config, share, updates, world, depths, again=again))]
-        if finishing:  # the same rollouts from more starts, then updates without an observation
+        if finishing:  # the same rollouts from more starts, then updates without observations
             largest = max(finishing, key=lambda phase: phase.starts)
             starts = config.rollout.instances * config.shards(largest)
             rollouts, _ = _rollouts(config, starts, world, depths)
@@ -122,14 +122,14 @@ def _alone(config: Stage, share: int, updates: int, world: int, depths: int, *, 
             phases.append(Phase("step of the depth head alone", alone, passes))
         longest = max(watch.budget, *config.validation.budgets, 1)
         walks = (longest, watch.budget, watch.budget) if variant(config.variant).head else (longest,)
-    # Imitation, and greedy episodes of that many decisions that share their states; ranks divide both.
+    # Imitation, and greedy episodes of these budgets, which share states; both are divided among ranks.
     walked = watch.instances * (1 + sum(budget - 1 for budget in walks))
     validated = (passes_of("imitate", -(-watch.instances // world)), passes_of("plan", -(-walked // world)))
     return [*phases, Phase("validation", -(-steps // watch.every) if watch.instances else 0, validated)]
 
 
 def passes_of(kind: str, states: int, most: int = PASS, *, times: int = 1, plans: int = 1) -> Passes:
-    """Passes of at most ``most`` states that together have all of them, ``times`` over."""
+    """Passes of at most ``most`` states that cover ``states`` states, repeated ``times``."""
     return Passes(kind, states * times, min(states, most), plans)
 
 
@@ -142,7 +142,7 @@ def _imitation(config: SftConfig, share: int) -> tuple[Passes, ...]:
 def _update(
     config: GrpoConfig, share: int, updates: int, world: int, depths: int, *, again: bool
 ) -> tuple[Passes, ...]:
-    """A round of rollouts and learning."""
+    """The passes of one GRPO step."""
     rollouts, _ = _rollouts(config, config.rollout.instances, world, depths)
     learn = passes_of("learn", share, config.optim.micro_batch or share, times=updates)
     against = replace(learn, kind="reference", observations=learn.observations * (config.objective.kl > 0))
@@ -151,7 +151,7 @@ def _update(
 
 
 def _rollouts(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
-    """Passes from this many starts of all ranks, and the states that all of them can learn from."""
+    """Passes of rollouts from ``starts`` starts of all ranks, and the number of training states over all ranks."""
     advantage, budget = config.advantage, config.rollout.budget
     if advantage.estimator == "exact":
         return _expanded(config, starts, world, depths)
@@ -159,14 +159,14 @@ def _rollouts(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple
     if advantage.estimator == "episode":
         return [passes_of("sample", starts * size, times=budget)], starts * world * size * budget
     passes = [passes_of("sample", starts, times=budget, plans=size)]
-    if advantage.estimator == "branch":  # branches of all turns go on side by side, the latest end first
+    if advantage.estimator == "branch":  # branches of all turns run in parallel; the latest end first
         passes += [passes_of("sample", starts * size * remaining) for remaining in range(budget - 1, 0, -1)]
     return passes, starts * world * budget
 
 
 def _expanded(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
-    """Greedy plans of every node of the commitment graph, and plans sampled in those that are learned from; ranks
-    divide both."""
+    """Greedy plans for all expanded nodes of the commitment graph, and sampled plans in the training nodes; both are
+    divided among ranks."""
     advantage, reached = config.advantage, 1 if variant(config.variant).depth else depths
     each = [min(starts * reached**turn, advantage.max_expansions * starts) for turn in range(config.rollout.budget)]
     nodes = sum(each)
@@ -179,8 +179,8 @@ def _expanded(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple
 
 
 def _encoded(config: GrpoConfig, rollouts: list[Passes], starts: int) -> list[Passes]:
-    """Each state that is observed for the first time is encoded; learning finds it again. Copies of an episode begin
-    alike."""
+    """States are encoded when first observed; training reads them from the cache. Episodes of a group share their
+    start."""
     if config.advantage.estimator == "episode":
         later, size = config.rollout.budget - 1, config.advantage.group_size
         return [passes_of("encode", starts), passes_of("encode", starts * size, times=later)]

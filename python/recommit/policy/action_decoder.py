@@ -1,4 +1,4 @@
-"""The action decoder: which actions a plan has.
+"""The action decoder: the actions of a plan.
 
 A small causal transformer turns z into a plan of eight actions, or as many as the deepest commitment; a commitment of
 depth h is its first h actions. Without ``decoder.depth_conditioning`` all depths share one plan and one pass of the
@@ -36,13 +36,13 @@ class Block(nn.Module):
         self, x: Tensor, past: tuple[Tensor, Tensor] | None = None, beside: Tensor | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """``x`` is [batch, positions, width]; ``past`` holds keys and values of earlier positions; ``beside`` [batch,
-        width] is what else is attended to."""
+        width] is one more vector to attend to."""
         batch, positions, width = x.shape
         qkv = self.qkv(self.norm1(x)).view(batch, positions, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
         if past is not None:
             k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
-        # With a cache only the newest position asks, and it may see everything.
+        # With a cache the only query is the newest position, which may attend to everything.
         attended = F.scaled_dot_product_attention(q, k, v, is_causal=past is None)
         x = x + self.proj(attended.transpose(1, 2).reshape(batch, positions, width))
         if self.cross is not None and beside is not None:
@@ -90,8 +90,8 @@ class ActionDecoder(nn.Module):
         """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; for z of
         several augmentations [batch, copies, width] those of their mean.
 
-        Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at
-        it.
+        Without ``actions``: ``plans``. Both go through ``forward``, since weights sharded over ranks are gathered in
+        its hooks.
         """
         if actions is None:
             return self._plans(z, task, depths, noise)
@@ -108,7 +108,7 @@ class ActionDecoder(nn.Module):
         """A plan per row of z and the logits that it was chosen by: argmax, or Gumbel-max with ``noise``.
 
         ``noise`` [batch, length, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
-        batch. Of z of several augmentations the mean of what they say is asked, action by action.
+        batch. With several augmentations each action is chosen from their mean distribution.
         """
         return self(z, None, task, depths, noise)
 
@@ -130,7 +130,7 @@ class ActionDecoder(nn.Module):
         return torch.stack(actions, dim=1), torch.stack(logits, dim=1)
 
     def _begun(self, z: Tensor, depths: Tensor | None, tokens: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The sequence of ``tokens`` [batch, n, width] with their positions, and what stands beside it."""
+        """The embedded sequence of ``tokens`` [batch, n, width]; for ``cross`` also the vector to attend to."""
         prefix = self.prefix(z)
         if self.depth_vectors is not None:
             if depths is None:

@@ -1,13 +1,13 @@
-"""Symmetry augmentations: a picture is mirrored and turned cell by cell, and the policy's distributions are averaged.
+"""Symmetry augmentations: flip and transpose a picture cell by cell, and average the policy's distributions.
 
-Only cells change places: what is drawn in a cell stays upright, as in the picture of a state that is really turned. So
-a policy augments its observation, and needs no state. The first copy is the original picture, the first two mirror
-columns, the first four rows and columns, and the others (of square pictures alone) are these four transposed: every
-prefix of 1, 2, 4 and 8 copies is a group.
+Only cells change places: the drawing inside a cell stays upright, as in the picture of a transformed state. So a policy
+augments its observation, and needs no state. The first copy is the original picture, the first two mirror columns, the
+first four rows and columns, and the others (of square pictures alone) are these four transposed: every prefix of 1, 2,
+4 and 8 copies is a group.
 
 With several copies z is [N, copies, width], and they go through the decoder side by side. After every action the
-distributions are turned back to the original and averaged; the chosen action goes on in every copy, turned again. z of
-one copy is [N, width].
+distributions are mapped back to the original frame and averaged; the chosen action is fed to every copy in that copy's
+frame. z of one copy is [N, width].
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 
 #: Row and column steps of up, down, left, right.
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
-#: Log mean probabilities nearer than this are equal: rounding must not choose between the actions of a symmetric
+#: Log mean probabilities closer than this are ties: rounding must not choose between the actions of a symmetric
 #: picture.
 TIE = 1e-5
 
@@ -58,7 +58,7 @@ def count(augmentations: int, rows: int, cols: int) -> int:
 
 
 def augment_patches(pixels: Tensor, pictures: int, cells: tuple[int, int], grid: tuple[int, int], copy: int) -> Tensor:
-    """A copy of pictures that a backbone has prepared: patches token by token of a ``grid``."""
+    """An augmented copy of pictures that a backbone has prepared: patches, token by token of a ``grid``."""
     (rows, cols), high, wide = cells, grid[0] // cells[0], grid[1] // cells[1]
     if (rows * high, cols * wide) != grid or pixels.ndim != 2:
         raise ValueError(f"augmentations: expected patches of {rows}x{cols} cells of whole tokens, got grid {grid}")
@@ -93,7 +93,7 @@ class Copies:
         return logits.float().argmax(dim=-1) if self._actions is None else likeliest(logits)
 
     def mean(self, logits: Tensor) -> Tensor:
-        """Logarithms of the mean probabilities [N, ..., 4]; of one copy its logits themselves."""
+        """Logarithms of the mean probabilities [N, ..., 4]; for a single copy the logits, unchanged."""
         if self._actions is None:
             return logits
         logs = F.log_softmax(logits.float(), dim=-1).unflatten(0, (-1, self.count))

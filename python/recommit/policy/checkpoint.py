@@ -55,12 +55,12 @@ if TYPE_CHECKING:
     from recommit.policy.backbones.backbone import Backbone
 
 FORMAT = 1
-#: Of config.json.
+#: Fields of config.json.
 FIELDS = {"policy": dict, "backbone": dict.fromkeys(("source", "dtype", "fingerprint"), str)}
-#: The source of a backbone that lies in the policy's folder; others are ``LISTED``, or ``GIVEN`` by the reader.
+#: Source of a backbone in the policy's own folder; others are ``LISTED``, or ``GIVEN`` by the caller.
 WHOLE = "backbone"
 _COMMIT = re.compile(r"([0-9a-f]{40})?")
-#: Types of a backbone's stored weights.
+#: Allowed dtypes of stored weights.
 DTYPES = ("float32", "bfloat16", "float16")
 #: Values of each tensor that a fingerprint reads.
 SAMPLE = 4096
@@ -83,8 +83,8 @@ P = TypeVar("P", bound=Parts)
 
 
 def fingerprint(backbone: Backbone) -> str:
-    """Tells one set of frozen weights from another without reading all of a large model: every name and shape, and up
-    to 4,096 values of each tensor; rounded, so that weights in another dtype are still the same weights."""
+    """Hash of frozen weights without reading all of a large model: every name and shape, and up to 4,096 values of each
+    tensor, rounded to bfloat16 so that the same weights in another dtype hash alike."""
     digest = hashlib.sha256()
     for name, tensor in sorted(backbone.frozen_state().items()):
         digest.update(f"{name}{tuple(tensor.shape)}".encode())
@@ -94,7 +94,7 @@ def fingerprint(backbone: Backbone) -> str:
 
 
 def fingerprint_of(policy: Parts) -> str:
-    """The fingerprint of a policy's backbone; computed once where it is frozen, before ranks split it."""
+    """The fingerprint of a policy's backbone; if frozen, computed once, before it is sharded over ranks."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
     if not policy.known_fingerprint:
@@ -103,11 +103,11 @@ def fingerprint_of(policy: Parts) -> str:
 
 
 def save_policy(policy: Parts, folder: str | Path) -> Path:
-    """Write everything that tells this policy from its source into ``folder``."""
+    """Write the policy to ``folder``: configuration, heads, and the LoRA adapter or the whole backbone."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     refuse_links(folder)
-    sweep_files(Files(), folder)  # safetensors writes the backbone, and leaves its half of a file where it is killed
+    sweep_files(Files(), folder)  # a killed save leaves a partial temporary file of the backbone
     replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole, listed = policy.config.lora is None, policy.source in LISTED
     revision, own = policy.revision if listed else "", own_class(type(policy.backbone))
@@ -133,12 +133,12 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     return folder
 
 
-#: Suffixes of the files of a policy; its pages for people, which may be edited, have others.
+#: Suffixes of the sealed files of a policy; pages for people, which may be edited, have others.
 _ENDINGS = (".json", ".safetensors", ".jinja", ".txt")
 
 
 def _written(folder: Path) -> list[str]:
-    """Names of the files of a policy, those for servers included."""
+    """Names of the files of a policy, including tokenizer and processor."""
     inner = [*folder.iterdir(), *(path for part in ("adapter", "backbone") for path in (folder / part).rglob("*"))]
     return sorted(p.relative_to(folder).as_posix() for p in inner if p.is_file() and p.suffix in _ENDINGS)
 
@@ -154,10 +154,10 @@ def load_policy(
     device: torch.device | str = "cpu",
     **options: Any,
 ) -> P:
-    """Read the policy of a folder or hub repository (there of a ``revision``) into what ``make`` makes, on ``device``,
-    its backbone in the ``dtype`` that it was saved in or another. ``backbone`` is the place of an adapter's backbone:
-    needed where that is neither in the folder nor ``LISTED``; its fingerprint has to fit. ``backbone_class`` reads the
-    backbone of a policy that was trained with one's own."""
+    """Load the policy of a folder or hub repository (at ``revision``) into the object that ``make`` constructs, on
+    ``device``, its backbone in ``dtype`` (default: as saved). ``backbone`` is the place of an adapter's backbone:
+    required where that is neither in the folder nor ``LISTED``; its fingerprint has to match. ``backbone_class`` loads
+    the backbone of a policy that was trained with the caller's own class."""
     folder = _fetched(folder, revision)
     before = _as_it_is(folder)
     about = read_config(folder / "config.json")
@@ -180,7 +180,7 @@ def load_policy(
     if config.lora is not None:
         load_adapter(policy, folder / "adapter")
     check_and_copy(heads(policy), stored, path)
-    if (here := fingerprint(policy.backbone)) != about["backbone"]["fingerprint"]:  # on which it was trained
+    if (here := fingerprint(policy.backbone)) != about["backbone"]["fingerprint"]:  # must be the one it was trained on
         got = f"{here[:12]} from {policy.source}"
         raise ValueError(f"backbone: expected the weights {mark} that {folder} was saved with, got {got}")
     if _as_it_is(folder) != before:
@@ -189,13 +189,13 @@ def load_policy(
 
 
 def _as_it_is(folder: Path) -> dict[Path, tuple[int, int]]:
-    """Another value once a file was written: heads of one policy fit the backbone of another."""
+    """Inode and mtime per file, to detect a concurrent write: one policy's heads would fit another's backbone."""
     every = (path for path in folder.rglob("*") if path.suffix in _ENDINGS and not path.name.startswith("."))
     return {path: (about.st_ino, about.st_mtime_ns) for path in every if path.exists() for about in [path.stat()]}
 
 
 def _source(folder: Path, about: dict[str, Any], given: str | Path | None, *, whole: bool) -> tuple[str | Path, str]:
-    """Where the backbone of a saved policy is, and of which commit; empty where no place is known."""
+    """Place and commit of a saved policy's backbone; empty where unknown."""
     if whole:
         return folder / WHOLE, ""
     if given:
@@ -206,7 +206,7 @@ def _source(folder: Path, about: dict[str, Any], given: str | Path | None, *, wh
 
 
 def inside(policy: Path) -> list[Path]:
-    """Where the run of an adapter has made random weights: that lies in RUN/init, or in a checkpoint of RUN."""
+    """Where a run keeps a randomly initialised backbone, for an adapter in RUN/init or in a checkpoint of RUN."""
     return [policy.parent / WHOLE, *([policy.parents[2] / WHOLE] if policy.parent.name.startswith("step-") else [])]
 
 
@@ -219,8 +219,8 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
 
 
 def local_folder(name: str | Path) -> Path:
-    """A folder as it is, of a run its best policy, also of one that comes with the package. It asks no hub: a run that
-    was mistyped is not there."""
+    """A policy folder as given, or the best policy of a run, also of one that comes with the package. Never asks a hub:
+    a mistyped run must raise."""
     folder = pretrained.find(name)
     if os.path.lexists(folder / "best.json"):
         return verified.inside(folder, verified.values(folder, "best.json", {"policy": str})["policy"])
@@ -234,7 +234,7 @@ def local_folder(name: str | Path) -> Path:
 
 
 def _fetched(name: str | Path, revision: str) -> Path:
-    """A local folder; the name of a repository on a hub, OWNER/NAME, is downloaded."""
+    """The local folder of a policy; a hub repository, OWNER/NAME, is downloaded."""
     if os.path.lexists(name) or not is_repository(name):
         return local_folder(name)
     return snapshot("policy", str(name), revision)
@@ -253,11 +253,11 @@ def _named(depth_head: nn.Module, decoder: nn.Module, world_model: nn.Module | N
 
 
 class _WithoutInit(TorchFunctionMode):
-    """Draw no weights: without storage there is nothing to draw, and to draw it torch imports its compiler, which takes
-    as long as torch itself."""
+    """Skip weight initialisation: meta tensors have no storage, and initialising them makes torch import its compiler,
+    which takes as long as importing torch."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Whatever fills a tensor leaves it."""
+        """Functions of ``torch.nn.init`` return their tensor unchanged."""
         named = kwargs or {}
         if getattr(function, "__module__", "") == "torch.nn.init":
             return args[0] if args else named["tensor"]
@@ -265,7 +265,7 @@ class _WithoutInit(TorchFunctionMode):
 
 
 def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
-    """The same without numbers, to be compared with a file: a stranger's configuration may ask for any size."""
+    """``heads`` on the meta device, to check a file's shapes first: an untrusted configuration may declare any size."""
     with torch.device("meta"), _WithoutInit():
         world_model = None if config.world_model is None else WorldModel(config.world_model)
         depth_head = DepthHead(width, len(config.depths), config.head, config.plan_length)
@@ -274,12 +274,12 @@ def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
 
 
 def load_adapter(policy: Parts, folder: Path) -> None:
-    """PEFT only warns where an adapter's names do not fit; here that is an error."""
+    """Load adapter weights; unlike PEFT, which only warns, names that do not match are an error."""
     path = folder / "adapter_model.safetensors"
     check_and_copy(lora.weights(policy.backbone), read_weights(path), path)
 
 
-#: Bytes of names and shapes of the weights that are read; those of a 7B model's adapter are some 60,000.
+#: Largest safetensors header in bytes; that of a 7B model's adapter is some 60,000.
 MOST_HEADER = 1 << 20
 
 
@@ -289,7 +289,7 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         raise ValueError(f"{path}: expected a file of weights, got none")
     try:
         data = content(path)
-        if (size := int.from_bytes(data[:8], "little")) > MOST_HEADER:  # each tensor takes much more than its name
+        if (size := int.from_bytes(data[:8], "little")) > MOST_HEADER:  # a parsed entry takes much more
             raise OverflowError(f"header of {size:,} bytes")
         return load(data)
     except (SafetensorError, MemoryError, OverflowError, NotAFile) as error:
@@ -297,7 +297,7 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def check_shapes(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tensor], path: Path) -> None:
-    """Refuse weights of which names or shapes are others."""
+    """Refuse weights whose names or shapes differ from ``wanted``."""
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
         raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} too many")
@@ -307,7 +307,7 @@ def check_shapes(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tenso
 
 
 def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tensor], path: Path) -> None:
-    """Copy ``weights`` into ``wanted`` once their names, shapes and numbers are known to be right."""
+    """Copy ``weights`` into ``wanted`` after checking names, shapes, dtypes and finiteness."""
     check_shapes(wanted, weights, path)
     for name, tensor in weights.items():
         if (kind := str(tensor.dtype).removeprefix("torch.")) not in DTYPES:
@@ -320,7 +320,7 @@ def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Ten
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The JSON beside the weights, if it is one of ours."""
+    """Read and check config.json of a saved policy."""
     about = verified.values(path.parent, path.name)
     if about.get("format") != FORMAT:
         raise ValueError(f"{path}: expected policy format {FORMAT}, got {brief(about.get('format'))}")
@@ -335,7 +335,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
-    """A PolicyConfig from JSON values; whatever does not fit is a ValueError that names ``path``."""
+    """A PolicyConfig from JSON values; invalid ones raise a ValueError that names ``path``."""
     try:
         config: PolicyConfig = schema.parse(
             PolicyConfig, {**values, "prices": Prices(*values["prices"])}, owner="policy"

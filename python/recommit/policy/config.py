@@ -10,20 +10,20 @@ from recommit import checks
 from recommit.prices import Prices
 from recommit.puzzles.frames import MAX_CELL
 
-#: Actions of a plan, unless a depth is deeper: the action decoder has that many positions.
+#: Actions of a plan, and positions of the action decoder, unless the deepest depth is larger.
 PLAN_LENGTH = 8
-#: Most actions of a plan: the width of an evaluation's columns.
+#: Most actions of a plan: evaluations store one column for each.
 MOST_ACTIONS = 16
 #: The name of the trained adapter; PEFT writes only this one to the top of a folder.
 ADAPTER = "default"
-#: Two digits in the prompt.
+#: The prompt has two digits for it.
 MAX_REMAINING = 99
-#: Limits of sizes, so that a file cannot ask for all memory.
+#: Limits of sizes, so that an untrusted file cannot exhaust memory.
 MOST = {"width": 1 << 16, "layers": 1 << 8, "heads": 1 << 12, "ffn": 1 << 18}
 MOST_TASKS, MOST_RANK, MOST_FAR = 64, 1 << 12, 1024
-#: Numbers of symmetry augmentations of a picture.
+#: Allowed numbers of symmetry augmentations of a picture.
 AUGMENTATIONS = (1, 2, 4, 8)
-#: States per pass without gradients: more leave a processor's caches (1,024 at once take 1.3 times as long).
+#: Batch size without gradients: larger ones leave the CPU caches (1,024 states at once take 1.3 times as long).
 PASS = 256
 
 
@@ -78,7 +78,7 @@ def feature_count(features: str, z: int, depths: int, length: int = PLAN_LENGTH)
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """The map from an observation to the depths. The defaults are the paper's: one linear map from z."""
+    """The depth head. The defaults are the paper's: one linear map from z."""
 
     #: One of ``FEATURES``.
     features: str = "z"
@@ -86,7 +86,7 @@ class HeadConfig:
     hidden: int = 0
     #: Initial weights of the last map: ``zero`` (uniform), ``default`` (torch's) or ``normal:STD`` (normal:0.01).
     init: str = "zero"
-    #: The exact GELU of the hidden layer, or its tanh approximation, by which heads on graphs are fitted.
+    #: GELU of the hidden layer: exact (``none``), or its tanh approximation, with which heads on graphs are fitted.
     gelu: Literal["none", "tanh"] = "none"
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class HeadConfig:
 
 @dataclass(frozen=True)
 class WorldModelConfig:
-    """A world model (``recommit.policy.world_model``) of pictures of one puzzle and size."""
+    """A world model (``recommit.policy.world_model``) for pictures of one puzzle and size."""
 
     task: str
     rows: int
@@ -123,9 +123,9 @@ class WorldModelConfig:
     augmentations: int = 1
     width: int = 32
     blocks: int = 5
-    #: The longest distance that is distinguished.
+    #: Largest distance class.
     far: int = 46
-    #: Actions that a lost level counts as; at least ``far``.
+    #: Distance assigned to a lost level; at least ``far``.
     lost: int = 46
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class LoraConfig:
 
 @dataclass(frozen=True)
 class PolicyConfig:
-    """Everything but the weights."""
+    """Configuration of a ``CommitPolicy``: everything but the weights."""
 
     #: The depths the depth head chooses from, ascending. Plans are as long as the deepest, and at least eight actions.
     depths: tuple[int, ...] = (1, 2, 4, 8)
@@ -168,15 +168,15 @@ class PolicyConfig:
     theme: str = "light"
     cell: int = 0
     crop: bool = True
-    #: The prompt says how many decisions remain, this one included; the paper's does not.
+    #: Put the number of remaining decisions (this one included) into the prompt; the paper does not.
     show_budget: bool = False
-    #: Symmetry augmentations per picture (1, 2, 4 or 8), whose action distributions are averaged; any trained policy
-    #: can use them, at that many times the FLOPs.
+    #: Symmetry augmentations per picture (1, 2, 4 or 8), whose action distributions are averaged; works for any trained
+    #: policy, at that many times the FLOPs.
     augmentations: int = 1
     world_model: WorldModelConfig | None = None
     #: Prices that a conditioned head reads.
     prices: Prices = field(default_factory=Prices)
-    #: Puzzles of the training data, with their sizes (sliding-3x3); empty: any may be played.
+    #: Puzzles and sizes of the training data (sliding-3x3), to which play is restricted; empty: no restriction.
     trained: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -227,7 +227,7 @@ def _check_augmentations(name: str, number: int) -> None:
 
 
 def check_depths(depths: tuple[int, ...]) -> None:
-    """Refuse depths that are not ascending, or longer than plans can be; none are fine."""
+    """Refuse depths that are not strictly ascending within 1..MOST_ACTIONS; an empty tuple is allowed."""
     if list(depths) != sorted(set(depths)):
         raise ValueError(f"depths: expected ascending numbers without doubles, got {depths}")
     if depths and (depths[0] < 1 or depths[-1] > MOST_ACTIONS):

@@ -1,8 +1,7 @@
-"""The depth head and its input: how many actions to commit to.
+"""The depth head, which chooses how many actions to commit to, and its input.
 
-``head_inputs`` assembles what the head reads of an observation, the parts that ``recommit.policy.config.FEATURES``
-lists; the head is one linear map from it to the logits of the depths, or has a hidden layer. Which actions these are is
-for ``action_decoder.py``.
+``head_inputs`` concatenates the parts listed in ``recommit.policy.config.FEATURES``; the head is one linear map from
+them to the logits of the depths, or has a hidden layer. The actions are chosen by ``action_decoder.py``.
 """
 
 from __future__ import annotations
@@ -27,13 +26,12 @@ if TYPE_CHECKING:
 
 
 class DepthHead(nn.Linear):
-    """Logits of the depths. It starts at zero, unless its configuration says otherwise: exactly uniform, with a
-    gradient."""
+    """Logits of the depths. By default initialised to zero: exactly uniform, yet with a gradient."""
 
     def __init__(self, width: int, depths: int, config: HeadConfig, length: int = PLAN_LENGTH) -> None:
         inputs = feature_count(config.features, width, depths, length)
         super().__init__(config.hidden or inputs, depths)
-        #: Numbers that it reads.
+        #: Width of the input.
         self.inputs = inputs
         if config.init != "default":
             nn.init.zeros_(self.bias)
@@ -48,12 +46,12 @@ class DepthHead(nn.Linear):
         return super().forward(inputs) if self.hidden is None else self.from_hidden(self.hidden(inputs))
 
     def from_hidden(self, sums: Tensor) -> Tensor:
-        """Logits of the depths from the sums of the hidden layer [batch, config.hidden]."""
+        """Logits of the depths from the hidden layer's pre-activations [batch, config.hidden]."""
         return super().forward(F.gelu(sums, approximate=self._gelu))
 
 
 class Observer(Protocol):
-    """The parts of a ``CommitPolicy`` that the input is made of."""
+    """The parts of a ``CommitPolicy`` that ``head_inputs`` reads."""
 
     config: PolicyConfig
     decoder: Any
@@ -72,10 +70,10 @@ def head_inputs(
     remaining: NDArray[np.integer] | None = None,
     decoder: nn.Module | None = None,
 ) -> Tensor:
-    """The depth head's input for states with this z: the parts of its ``features`` in their order.
+    """The depth head's input for states with this ``z``: the parts of its ``features``, in order.
 
-    ``scores`` are the logits of the greedy plans, decoded here if there are none; no gradient goes through them, nor
-    through the world model.
+    ``scores`` are the logits of the greedy plans, decoded here if None; no gradient flows through them or through the
+    world model.
     """
     config, mean = policy.config, z.mean(dim=1) if z.ndim == 3 else z
     if config.head.features == "z":
@@ -88,7 +86,7 @@ def head_inputs(
             parts.append(confidence(scores.detach().float().log_softmax(-1)))
         if config.head.reads("world-model"):
             plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
-            now = config.head.features != "world-model"  # which compares the depths alone
+            now = config.head.features != "world-model"  # that head only compares depths
             parts.append(policy.world_model(policy.vision.kinds(task, states), plans, config.depths, now))
         if config.head.reads("conditions"):
             parts.append(conditions(remaining, config.prices, len(z)).to(z.device))
@@ -96,15 +94,15 @@ def head_inputs(
 
 
 def confidence(logs: Tensor) -> Tensor:
-    """How sure greedy plans are whose actions have the log probabilities ``logs`` [batch, n, 4]: each action's
-    probability, that of all up to it, its entropy."""
+    """Confidence features of greedy plans with action log probabilities ``logs`` [batch, n, 4]: each action's
+    probability, the cumulative probability up to it, and its entropy."""
     best = logs.max(-1).values
     return torch.cat([best.exp(), best.cumsum(-1).exp(), -(logs.exp() * logs).sum(-1)], dim=-1)
 
 
 def conditions(remaining: NDArray[np.integer] | None, prices: Prices, rows: int) -> Tensor:
-    """[rows, 4] numbers: the decisions that remain, one over them, and the prices of an action and of an observation on
-    a logarithmic scale."""
+    """Conditions [rows, 4]: remaining decisions, their inverse, and the log-scaled prices of an action and of an
+    observation."""
     if remaining is None or len(remaining) != rows or not (remaining >= 1).all():
         raise ValueError(
             f"remaining: expected the decisions that remain of {rows} states, since the depth head reads them, "

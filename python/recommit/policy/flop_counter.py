@@ -1,8 +1,8 @@
-"""The cost of a piece of work: floating-point operations, kernels, and the most bytes that its tensors take at once.
+"""Cost of a computation: FLOPs, kernels, and peak bytes of its tensors.
 
-All are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas
-are those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on
-modules keeps recomputed activations alive.
+Counted by a dispatch mode over every operation, on real or on meta tensors. The formulas are those of torch's
+``FlopCounterMode``, which gives the same totals; it is not used itself because its module hooks keep recomputed
+activations alive.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations and bytes of one pass."""
+    """Cost of one pass."""
 
     #: Floating-point operations of matrix products and attention.
     flops: int
-    #: Most bytes alive at once beyond those that were there before.
+    #: Peak bytes beyond those that were allocated before.
     peak: int
-    #: Operations of ATen that write: no views, no allocations.
+    #: ATen operations that write, without views and allocations.
     kernels: int
-    #: Those outside of what can be compiled as one piece, and one for each piece.
+    #: Kernel launches if every compilable region is one launch: kernels outside of regions, plus one per region.
     launches: int
 
 
 class Watch(TorchDispatchMode):
-    """Counts operations while it is entered, and bytes of tensors that are alive: those it was shown, and those that
-    were made while it watched."""
+    """Dispatch mode that counts operations and the bytes of live tensors: those passed in, and those made inside it."""
 
     def __init__(self, there: Iterable[Tensor] = ()) -> None:
         super().__init__()
@@ -63,7 +62,7 @@ class Watch(TorchDispatchMode):
         return result
 
     def piece(self, *_: Any, begins: bool) -> None:
-        """What is one piece begins or ends here."""
+        """Mark the beginning or end of a compilable region."""
         self._inside, self.launches = begins, self.launches + begins
 
     def _take(self, tensor: Tensor) -> None:
@@ -81,7 +80,7 @@ class Watch(TorchDispatchMode):
 
 
 def cost(work: Callable[[], Any], watch: Watch) -> Cost:
-    """Count ``work``; what it returns is gone afterwards."""
+    """Run ``work`` and return its cost; its result is dropped."""
     before, flops, kernels, launches = watch.now, watch.flops, watch.kernels, watch.launches
     watch.peak = before
     with watch:
@@ -90,22 +89,23 @@ def cost(work: Callable[[], Any], watch: Watch) -> Cost:
 
 
 def _storages(values: Any) -> set[int]:
-    """Of all tensors among some values."""
+    """Storages of all tensors among ``values``."""
     return {leaf.untyped_storage()._cdata for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)}
 
 
 def attention(query: Any, key: Any, value: Any, *_rest: Any) -> int:
-    """Operations of attention, by the shapes of its inputs."""
+    """FLOPs of attention, from the shapes of its inputs."""
     return int(sdpa_flop_count(query, *_every_head(query, key, value)))
 
 
 def attention_backward(grad: Any, query: Any, key: Any, value: Any, *_rest: Any) -> int:
-    """Operations of the way back."""
+    """FLOPs of attention's backward pass."""
     return int(sdpa_backward_flop_count(grad, query, *_every_head(query, key, value)))
 
 
 def _every_head(query: Any, *shared: Any) -> list[tuple[int, ...]]:
-    """Shapes of keys and values as if no heads shared them: the formulas of torch 2.11 know no others."""
+    """Shapes of keys and values with grouped heads expanded: torch 2.11's formulas do not support grouped-query
+    attention."""
     return [(batch, query[1], *rest) for batch, _, *rest in shared]
 
 
@@ -113,9 +113,9 @@ def _of_tensors(formula: Callable[..., int]) -> Callable[..., int]:
     return lambda *tensors, **_named: formula(*(t.shape for t in tensors if isinstance(t, torch.Tensor)))
 
 
-#: Operations that make a tensor and write nothing.
+#: Operations that allocate a tensor without writing to it.
 ALLOCATIONS = {getattr(torch.ops.aten, name) for name in ("empty", "empty_like", "empty_strided", "new_empty")}
-#: Operation -> what counts it; those of the attention that CPUs have are not in torch's list.
+#: FLOP formula per operation; torch's registry lacks the CPU attention kernels.
 FORMULAS: dict[Any, Callable[..., int]] = {
     **flop_registry,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _of_tensors(attention),

@@ -1,4 +1,4 @@
-"""LoRA adapters on a backbone's language model: how they are added, and saved in PEFT's own format."""
+"""LoRA adapters on a backbone's language model: adding them, fused application, saving in PEFT's format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def add_lora(backbone: Backbone, config: LoraConfig) -> None:
-    """Freeze the backbone and put a new LoRA adapter into its language model; its own weights stay as they are."""
+    """Freeze the backbone and add a new LoRA adapter to its language model."""
     if not backbone.lora_targets:
         raise ValueError("policy.lora: expected null for a backbone that has nothing to adapt, got LoRA")
     if not any(re.fullmatch(backbone.lora_targets, name) for name, _ in backbone.model.named_modules()):
@@ -37,43 +37,43 @@ def add_lora(backbone: Backbone, config: LoraConfig) -> None:
     adapter = peft.LoraConfig(
         r=config.rank, lora_alpha=config.alpha, lora_dropout=config.dropout, target_modules=backbone.lora_targets
     )
-    with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
+    with warnings.catch_warnings():  # PEFT uses a deprecated name of transformers
         warnings.simplefilter("ignore", FutureWarning)
         model: Any = backbone.model
         backbone.model = peft.get_peft_model(model, adapter, adapter_name=ADAPTER)
     for layer in backbone.model.modules():
-        if isinstance(layer, BaseTunerLayer):  # PEFT would make float32 of what autocast makes bfloat16 of at once
+        if isinstance(layer, BaseTunerLayer):  # PEFT would cast to float32, and autocast back to bfloat16
             layer.cast_input_dtype_enabled = False
     resident.frozen(backbone)
 
 
 class Adapters:
-    """The adapters of one pass, in few kernels: their float32 weights become what the backbone is in together; first
-    factors of projections of one input are multiplied together, and second ones by the product that adds. The result
-    is PEFT's, but that such projections have one mask of dropout.
+    """The adapters of one pass, in few kernels: all float32 weights are cast to the backbone's dtype together; the A
+    factors of projections of one input are one matrix product, and each B product is fused with the addition. Same
+    result as PEFT, except that such projections share one dropout mask.
 
-    ``groups`` are the projections of each input, in the order in which they are asked for, all of them or some."""
+    ``groups`` are the projections of each input; ``linears`` takes a group, or consecutive members of one."""
 
     def __init__(self, groups: Iterable[Sequence[Any]], dtype: torch.dtype) -> None:
         adapted = [group for group in groups if all(hasattr(layer, "lora_A") for layer in group)]
         layers = [layer for group in adapted for layer in group]
-        #: Projection -> its group's first factors, its place among them, and its second one.
+        #: Projection -> its group's A factors, its index among them, and its B factor.
         self._factors: dict[int, tuple[Tensor, int, Tensor]] = {}
         self._split = False
         if not layers:
             return
         (name,) = layers[0].active_adapters
         dropout = layers[0].lora_dropout[name]
-        self._dropout = getattr(dropout, "p", 0.0) if dropout.training else 0.0  # where no graph depends on the name
+        self._dropout = getattr(dropout, "p", 0.0) if dropout.training else 0.0  # here, outside any compiled graph
         weights = [getattr(layer, factor)[name].weight for factor in ("lora_A", "lora_B") for layer in layers]
-        self._split = hasattr(weights[0], "ds_id")  # among ranks: gathered at a module's own entrance only
+        self._split = hasattr(weights[0], "ds_id")  # sharded over ranks: gathered in a module's forward hook only
         if not self._split:
             firsts, seconds = joined(weights, list(map(len, adapted)), layers[0].scaling[name], dtype)
             places = [(first, i) for first, group in zip(firsts, adapted, strict=True) for i in range(len(group))]
             self._factors = {id(a): (*b, c) for a, b, c in zip(layers, places, seconds, strict=True)}
 
     def linears(self, x: Tensor, *layers: Any) -> list[Tensor]:
-        """What each of some projections makes of the same input."""
+        """The outputs of several projections, with their adapters, of the same input."""
         if self._split:
             with torch.autocast(x.device.type, x.dtype, enabled=x.dtype != torch.float32):
                 return [layer(x) for layer in layers]
@@ -92,13 +92,13 @@ class Adapters:
 
 
 def joined(weights: list[Tensor], sizes: list[int], scale: float, dtype: torch.dtype) -> tuple[Any, Any]:
-    """First factors, scaled and side by side in groups of these sizes, and second ones, in another type."""
+    """Scaled A factors, concatenated in groups of these sizes, and B factors, cast to ``dtype``."""
     made = _Joined.apply(dtype, sizes, scale, *weights)
     return made[: len(sizes)], made[len(sizes) :]
 
 
 class _Joined(torch.autograd.Function):
-    """In few kernels, there and back, where autograd would have two or three for each weight."""
+    """A few foreach kernels in forward and backward, where autograd would launch two or three per weight."""
 
     @staticmethod
     def forward(ctx: Any, dtype: torch.dtype, sizes: list[int], scale: float, *weights: Tensor) -> tuple[Tensor, ...]:
@@ -128,8 +128,8 @@ def weights(backbone: Backbone) -> dict[str, Tensor]:
 
 
 def save(backbone: Backbone, source: str, revision: str, folder: Path) -> None:
-    """Write a folder that ``PeftModel.from_pretrained(backbone, folder)`` reads; ``source`` and ``revision`` are
-    those of a backbone that the package lists."""
+    """Write a folder that ``PeftModel.from_pretrained(backbone, folder)`` reads; ``source`` and ``revision`` are those
+    of a backbone in ``LISTED``, else empty."""
     model: Any = backbone.model
     folder.mkdir(parents=True, exist_ok=True)
     data = to_bytes({name: tensor.contiguous() for name, tensor in weights(backbone).items()})

@@ -1,4 +1,4 @@
-"""The policy: one observation, one commitment.
+"""The policy: from an observation to a depth and a plan, one commitment.
 
 A state is drawn and encoded (``vision.py``). The backbone reads the picture and a fixed prompt once; its last hidden
 state is z. From z the depth head (``depth_head.py``) gives the number of actions to commit to, and the action decoder
@@ -76,9 +76,9 @@ class CommitPolicy(nn.Module):
         self.world_model = None if config.world_model is None else WorldModel(config.world_model).requires_grad_(False)
         self.vision = Vision(backbone, config)
         self.prompts_cache = PromptCache(backbone, self.vision, config)
-        #: z of states that are in a pass of several sizes, by the identity of their array.
+        #: z of states that were encoded in a pass over several sizes, by the ``id`` of their array.
         self._known: dict[int, Tensor] = {}
-        #: Of frozen weights, once computed: see ``recommit.policy.checkpoint``.
+        #: Cached fingerprint of frozen weights: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
             add_lora(backbone, config.lora)
@@ -95,8 +95,8 @@ class CommitPolicy(nn.Module):
         backbone_class: Any = None,
         **options: Any,
     ) -> CommitPolicy:
-        """New heads (seeded) on a backbone from a local folder or the hub, which is read straight onto ``device``;
-        ``revision`` is a commit, tag or branch of its repository (the newest), ``backbone_class`` reads what is of no
+        """New heads (seeded) on a backbone from a local folder or the hub, read straight onto ``device``. ``revision``
+        is a commit, tag or branch of its repository (default: the newest); ``backbone_class`` loads a backbone of no
         family of the package."""
         with given_backbone(None, backbone_class), torch.random.fork_rng(devices=[]):
             folder, commit = find_backbone(name_or_path, revision)
@@ -105,8 +105,8 @@ class CommitPolicy(nn.Module):
             return cls(backbone, config or PolicyConfig(), source=str(name_or_path), revision=commit).to(device)
 
     def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:
-        """Put in a new depth head, with ``depths`` of its own if given, none deeper than plans are long; plans become
-        as short as these allow."""
+        """Replace the depth head, with new ``depths`` if given, none deeper than the plan length; plans are shortened
+        to the deepest of them where possible."""
         depths, most = depths or self.config.depths, self.config.plan_length
         if depths[-1] > most:
             raise ValueError(
@@ -121,15 +121,15 @@ class CommitPolicy(nn.Module):
             self.depth_head = DepthHead(self.backbone.width, len(depths), config, length).to(old)
 
     def replace_augmentations(self, augmentations: int, distance: int = 0) -> None:
-        """Average over this many symmetry augmentations of every picture, and the world model's distance over
-        ``distance`` of them (0: as many as before)."""
+        """Set the number of symmetry augmentations to average over, and that of the world model to ``distance`` (0:
+        unchanged)."""
         self._configure(augmentations=augmentations)
         if distance and self.world_model is not None:
             self.world_model.config = replace(self.world_model.config, augmentations=distance)
             self._configure(world_model=self.world_model.config)
 
     def replace_rounds(self, rounds: int) -> None:
-        """Apply the blocks of a network that thinks in rounds this often."""
+        """Set the number of rounds of a recurrent conv backbone."""
         if not isinstance(self.backbone, ConvBackbone) or self.backbone.shape.rounds == 1:
             raise ValueError(f"rounds: expected none for a network that does not think in rounds, got {rounds}")
         self.backbone.rounds = rounds
@@ -139,7 +139,7 @@ class CommitPolicy(nn.Module):
         self._configure(prices=prices)
 
     def note_trained(self, *puzzles: str) -> None:
-        """Add puzzles, with their sizes, to those it was trained on."""
+        """Add puzzles, with their sizes, to ``trained``."""
         self._configure(trained=tuple(sorted({*self.config.trained, *puzzles})))
 
     def _configure(self, **changes: Any) -> None:
@@ -147,15 +147,15 @@ class CommitPolicy(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, *, anyway: bool = False, **options: Any) -> CommitPolicy:
-        """Read a saved policy: its folder, a repository of a hub, or the name of one that comes with the package
-        (``recommit policies``). ``recommit.policy.checkpoint`` says the format, and what ``options`` may be. It refuses
-        puzzles and sizes that it was not trained on, unless it is to play them ``anyway``."""
+        """Load a saved policy from a folder, a hub repository, or by the name of one that comes with the package
+        (``recommit policies``). For the format and ``options`` see ``recommit.policy.checkpoint``. The policy refuses
+        puzzles and sizes outside its training data, unless ``anyway``."""
 
         def make(backbone: Backbone, config: PolicyConfig, source: str, revision: str) -> CommitPolicy:
             config = replace(config, trained=()) if anyway else config
             return cls(backbone, config, source=source, revision=revision)
 
-        with torch.random.fork_rng(devices=[]):  # modules draw weights before they are read
+        with torch.random.fork_rng(devices=[]):  # modules draw random weights before loading
             return load_policy(make, folder_or_repo, **options).to(options.get("device", "cpu"))
 
     def save_pretrained(self, folder: str | Path) -> Path:
@@ -168,8 +168,8 @@ class CommitPolicy(nn.Module):
         return not any(parameter.requires_grad for parameter in self.backbone.vision_parameters())
 
     def train_only(self, *tasks: Puzzle, depth_head: bool) -> None:
-        """Freeze the outputs of other tasks, and the depth head unless ``depth_head``: some optimisers decay weights
-        without a gradient."""
+        """Freeze the output layers of other tasks, and the depth head unless ``depth_head``: some optimisers decay
+        weights without a gradient."""
         self.depth_head.requires_grad_(depth_head)
         trained = {self.task_index(task) for task in tasks}
         for index, output in enumerate(self.decoder.outputs):
@@ -184,7 +184,7 @@ class CommitPolicy(nn.Module):
 
     def encode(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
         """z of each state, [N, width]; with ``augmentations`` of each copy of the picture, [N, copies, width].
-        ``remaining`` are the decisions that remain, this one included, for a prompt that has them (``show_budget``)."""
+        ``remaining`` are the decisions left, this one included; required if the prompt shows them (``show_budget``)."""
         if (known := self._known.get(id(states))) is not None:
             return known
         shape = states.shape[1], states.shape[2]
@@ -194,7 +194,7 @@ class CommitPolicy(nn.Module):
         return every[0] if copies == 1 else torch.stack(every, dim=1)
 
     def together(self, tasks: Sequence[Puzzle]) -> list[list[int]]:
-        """Numbers of the puzzles whose states share a pass: sizes of one, behind a text that they share."""
+        """Group the indices of tasks that can share a pass: sizes of one puzzle, behind a shared prompt text."""
         found, shares = dict[Any, list[int]](), getattr(self.backbone, "shares", None)
         for number, task in enumerate(tasks):
             one = self.config.augmentations == 1 and shares and shares(self.prompts_cache.of(task, task.shape, 1))
@@ -203,8 +203,8 @@ class CommitPolicy(nn.Module):
 
     @contextmanager
     def encoded(self, parts: Sequence[tuple[Puzzle, NDArray[np.uint8], NDArray[np.integer]]]) -> Iterator[None]:
-        """Meanwhile ``encode`` has z of these states, with their remaining decisions, from one pass, where they are of
-        several puzzles that share one (``together``)."""
+        """Within this context ``encode`` returns z of these states, with their remaining decisions, from one joint
+        pass, if there are several parts (a group of ``together``)."""
         if parts[1:]:
             inputs = []
             for task, states, remaining in parts:
@@ -224,7 +224,7 @@ class CommitPolicy(nn.Module):
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
     def encode_at(self, task: Puzzle, states: NDArray[np.uint8], cells: NDArray[np.int64]) -> Tensor:
-        """z of each state, and behind these z as if the player stood on other ``cells`` [N, D] (row * columns +
+        """z of each state, followed by z read as if the player stood on other ``cells`` [N, D] (row * columns +
         column): [N + N * D, width], from one pass of a conv backbone."""
         if not isinstance(self.backbone, ConvBackbone):
             got = type(self.backbone).__name__
@@ -346,11 +346,11 @@ class CommitPolicy(nn.Module):
 
     @property
     def plans_first(self) -> bool:
-        """True if a plan does not depend on its depth."""
+        """True if plans do not depend on the depth, so that the plan can be decoded before the depth is chosen."""
         return self.config.decoder.depth_conditioning == "none"
 
     def conditioning(self, depths: Tensor) -> Tensor | None:
-        """The depth that the decoder is conditioned on: None by default, else the next entry of its grid."""
+        """The depth that the decoder is conditioned on: None by default, else the policy's next depth not below it."""
         if self.config.decoder.depth_conditioning == "none":
             return None
         grid = to_device(np.array(self.config.depths), depths.device)

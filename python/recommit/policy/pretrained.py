@@ -1,5 +1,5 @@
-"""Policies that come with the package: ``CommitPolicy.from_pretrained("sliding-3x3")`` reads one by its name, and so
-does whatever takes the folder of a run or of a policy.
+"""Policies that come with the package: ``CommitPolicy.from_pretrained("sliding-3x3")`` loads one by name; so does every
+command that takes the folder of a run or policy.
 
     pretrained/NAME/config.json    what its training data were made from, as a run has it
     pretrained/NAME/best.json      names the policy beside it, as a run has it
@@ -19,7 +19,7 @@ from recommit.storage import verified
 
 FOLDER = Path(__file__).resolve().parents[1] / "pretrained"
 CARD = "card.json"
-#: Of a card: see ``bench.pages.pretrained``.
+#: Fields of a card: see ``bench.pages.pretrained``.
 CARD_FIELDS: verified.Fields = {
     "task": str,
     "about": str,
@@ -39,14 +39,14 @@ def names() -> list[str]:
 
 
 def find(name: str | Path) -> Path:
-    """The folder of a policy of the package, if ``name`` is one and nothing here is called so; else as it was."""
+    """The folder of a packaged policy, if ``name`` is one and no local path has that name; else ``name`` as a path."""
     if os.path.lexists(name) or str(name) not in names():
         return Path(name)
     return FOLDER / str(name)
 
 
 def unknown(name: str | Path, kind: str = "a run or of a saved policy") -> ValueError:
-    """The error for a name that is neither a folder, expected of this kind, nor a policy of the package."""
+    """The error for a name that is neither a folder (of ``kind``) nor a packaged policy."""
     known = ", ".join(names())
     return ValueError(
         f"run: expected the folder of {kind}, or one of {known} (recommit policies), got none by the name {name}"
@@ -54,7 +54,7 @@ def unknown(name: str | Path, kind: str = "a run or of a saved policy") -> Value
 
 
 def card(name: str) -> dict[str, Any]:
-    """The card of a policy of the package: its making and its figures."""
+    """The card of a packaged policy: how it was trained, and its results."""
     if name not in (known := names()):
         raise ValueError(f"policy: expected one of {', '.join(known)}, got {name}")
     return verified.values(FOLDER / name, CARD, CARD_FIELDS)

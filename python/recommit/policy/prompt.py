@@ -20,7 +20,7 @@ CHAT = f"<|im_start|>system\nYou are a helpful assistant.{_END}\n{_USER}%s{_END}
 
 
 class Markers(NamedTuple):
-    """Text of a family of backbones around a picture, and for each of its tokens."""
+    """A backbone family's text around a picture, and the placeholder of a visual token."""
 
     before: str
     token: str
@@ -47,14 +47,14 @@ class PicturePrompt(Prompt):
         return PicturePrompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {remaining:02}. "))
 
     def expand(self, visual_tokens: int, markers: Markers, chat: Callable[[str], str]) -> str:
-        """The text with one placeholder per visual token, and the user's turn as ``chat`` has it, if it does."""
+        """The text with one placeholder per visual token; the user's turn is formatted by ``chat``, if not empty."""
         said = self.text.partition(_USER)[2].partition(_END)[0]
         text = (chat(said) if said else "") or self.text
         return text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)
 
 
 def read_prompt(folder: Traversable, name: str, argument: str = "prompt") -> Prompt:
-    """The prompt of a file in ``folder``, by name without suffix; an error blames ``argument``."""
+    """The prompt of a file in ``folder``, by name without suffix; errors name ``argument``."""
     texts = {path.name.removesuffix(".txt"): path for path in folder.iterdir()}
     if name not in texts:
         raise ValueError(f"{argument}: expected one of {', '.join(sorted(texts))}, got {name}")

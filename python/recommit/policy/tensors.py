@@ -1,7 +1,7 @@
-"""Exact quantities of small categorical distributions, in float32 whatever the logits are; and transfers between host
+"""Exact quantities of small categorical distributions, in float32 for logits of any dtype; and transfers between host
 and device.
 
-Reading a number from a GPU stops the host until its queue is empty. Only ``to_host`` waits, once for all its tensors.
+Reading a value from a GPU blocks the host until its queue is empty. Only ``to_host`` waits, once for all its tensors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
-    """Normalised over the last axis."""
+    """Log softmax over the last axis."""
     return F.log_softmax(logits.float(), dim=-1)
 
 
@@ -28,13 +28,13 @@ def log_prob(logits: Tensor, choice: Tensor) -> Tensor:
 
 
 def entropy(logits: Tensor) -> Tensor:
-    """In nats, by the sum over all outcomes."""
+    """Entropy in nats, as the exact sum over all outcomes."""
     logs = log_probabilities(logits)
     return -(logs.exp() * logs).sum(-1)
 
 
 def kl(logits: Tensor, reference: Tensor) -> Tensor:
-    """KL(logits || reference) in nats, by the sum over all outcomes."""
+    """KL(logits || reference) in nats, as the exact sum over all outcomes."""
     logs = log_probabilities(logits)
     return (logs.exp() * (logs - log_probabilities(reference))).sum(-1)
 

@@ -1,7 +1,7 @@
-"""How many threads torch computes with: one for a small network on a CPU, for others as many as the process has.
+"""Number of torch threads: one for a small network on a CPU, else as many as the process has.
 
-Threads of a pool meet after every operator, and an operator of a small network takes microseconds: two of them gain
-little on quiet cores. On busy ones each waits for the other to get its core back, and a pass takes many times as long
+Threads of a pool synchronise after every operator, and an operator of a small network takes microseconds: two threads
+gain little on idle cores. On busy ones each waits for the other to be scheduled, and a pass takes many times as long
 (docs/benchmarks-train.md).
 """
 
@@ -16,17 +16,16 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Parameters from which on a network gains from several threads.
+#: Networks with fewer parameters do not gain from several threads.
 SMALL = 10_000_000
 _DECIDED: ContextVar[bool] = ContextVar("decided", default=False)
 
 
 @contextmanager
 def threads(chosen: int | torch.nn.Module) -> Iterator[None]:
-    """This number of threads, or those that suit a network; afterwards as before.
+    """Within this context, use this number of threads, or the one that suits a network.
 
-    0 decides nothing. Of several that are nested the outermost one that decides counts: what a user asked for holds for
-    every policy that is played.
+    0 changes nothing. Of nested contexts the outermost that sets a number wins: a user's choice holds for every policy.
     """
     if _DECIDED.get() or chosen == 0:
         yield
@@ -41,7 +40,7 @@ def threads(chosen: int | torch.nn.Module) -> Iterator[None]:
 
 
 def suited(network: torch.nn.Module) -> int:
-    """Threads for a network by its size and place."""
+    """Number of threads for a network, by its size and device."""
     parameters = list(network.parameters())
     on_cpu = all(each.device.type == "cpu" for each in parameters)
     return 1 if on_cpu and sum(each.numel() for each in parameters) < SMALL else torch.get_num_threads()

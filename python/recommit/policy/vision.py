@@ -1,8 +1,8 @@
-"""From states to visual features, by the cheapest exact way that a backbone allows; and the prompt around them.
+"""From states to visual features, by the cheapest exact method that a backbone allows; and the prompt around them.
 
 ``Puzzle.patches`` has the core write patches straight from states (``cpp/core/draw/patches.hpp``), bit for bit as the
-published image processor would make them. Families that the core does not know get a picture, which they cut up.
-Features are then looked up in memory, or encoded.
+published image processor would make them. Families that the core does not support cut up a rendered picture. Features
+are then looked up in a cache, or encoded.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def group(states: int) -> int:
-    """States per pass of a frozen encoder, 8 to 64, in a run that observes so many at a time. The last pass is filled
-    up: rounding depends on the number of rows, and cached features must not depend on what else was missing, since a
-    resumed run begins with an empty cache."""
+    """Batch size of a frozen encoder, 8 to 64, for a run that observes ``states`` at a time. The last batch is padded:
+    rounding depends on the number of rows, and cached features must not depend on which others were missing, since a
+    resumed run starts with an empty cache."""
     return min(max(8, 1 << states.bit_length() - 1), 64)
 
 
@@ -46,7 +46,7 @@ class Vision:
                 f"cell: expected a multiple of {backbone.token_pixels} (one visual token of this backbone), "
                 f"got {config.cell}"
             )
-        backbone.grid(1, 1, config.cell)  # refuses what this family does not draw
+        backbone.grid(1, 1, config.cell)  # raises if the family cannot draw this size
         self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
         self.together = group(1)
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
@@ -67,7 +67,7 @@ class Vision:
         return shape[0] - ring, shape[1] - ring
 
     def augmentations(self, task: Puzzle, shape: tuple[int, int]) -> int:
-        """Number of copies of a picture: those of the ``augmentations`` that keep its shape."""
+        """Number of augmented copies of a picture: the ``augmentations`` that keep its shape."""
         if self.config.augmentations > 1 and not task.turns:
             raise ValueError(
                 f"augmentations: expected 1 for {task.task}, whose goal does not turn with the picture, "
@@ -110,7 +110,7 @@ class Vision:
         return states[:, 1:-1, 1:-1] if self.crops(task) else states
 
     def kinds(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor | None:
-        """[N, rows, cols] the kind of every cell of the pictures; None where the depth head reads no world model."""
+        """The kind of every cell of the pictures, [N, rows, cols]; None if the depth head reads no world model."""
         config = self.config.world_model
         if config is None or not self.config.head.reads("world-model"):
             return None
@@ -132,7 +132,7 @@ class Vision:
         keys = [head + state.tobytes() for state in states]
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
         fresh: dict[bytes, Tensor] = {}
-        if self._split():  # every rank goes through the encoder once
+        if self._split():  # every rank must run the encoder exactly once
             encoded = self._encode(task, states[list(missing.values()) or [0]], copy)
             fresh = dict(zip(missing, encoded, strict=False))
         for begin in range(0, len(missing) if not fresh else 0, self.together):
@@ -168,7 +168,7 @@ class Vision:
 
 
 class PromptCache:
-    """One prompt per task, size of picture and, if the prompt has it, number of remaining decisions."""
+    """Tokenized prompts by task, picture size and, with ``show_budget``, number of remaining decisions."""
 
     def __init__(self, backbone: Backbone, vision: Vision, config: PolicyConfig) -> None:
         self.backbone, self.vision, self.config = backbone, vision, config
@@ -204,8 +204,8 @@ class PromptCache:
 
 @torch.no_grad()
 def check_backbone(backbone: Backbone, task: Puzzle) -> None:
-    """Refuse a class of one's own, read in float32, that makes other than one feature per visual token, or a z of a
-    state that depends on others in its batch, or not on the first and the last pixel of a picture."""
+    """Check a caller's backbone class, loaded in float32: one feature per visual token, z independent of the rest of
+    the batch, and z dependent on the first and last pixel of a picture."""
     vision = Vision(backbone, config := PolicyConfig(lora=None, tasks=(task.task,), prompts=("sliding-v2",)))
     states, geometry = task.generate(2, seed=0).states, PromptCache(backbone, vision, config).of(task, task.shape)
     parts = (states, states[:1], states[1:])

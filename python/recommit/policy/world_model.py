@@ -1,8 +1,8 @@
-"""A world model: two small nets over the cells of a picture.
+"""A world model: two small networks over the cells of a picture.
 
-Along a plan the first net predicts the next picture; the second predicts the distance to the goal of each, or that the
-level is lost. Both learn on training states with exact labels (``recommit.train.heads.world_model``); no simulator or
-solver is used here. A cell is the kind of what is drawn in it.
+Along a plan the first network predicts the next picture; the second predicts each picture's distance to the goal, or
+that the level is lost. Both are trained on states with exact labels (``recommit.train.heads.world_model``); no
+simulator or solver is used here. A cell is represented by the kind of its content.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from recommit.policy.config import WorldModelConfig
 
 ACTIONS = 4
-#: By how much a cell is likelier to stay, before anything is learned.
+#: Initial logit in favour of a cell staying as it is.
 STAYS = 4.0
 
 
 class ResidualCells(nn.Module):
-    """Two convolutions beside what went in."""
+    """Residual block of two convolutions."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class ResidualCells(nn.Module):
 
 
 class WorldModel(nn.Module):
-    """Pictures of one puzzle and size, [N, rows, cols] of kinds of cells."""
+    """Predicts pictures and distances of one puzzle and size; pictures are kinds of cells, [N, rows, cols]."""
 
     def __init__(self, config: WorldModelConfig) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class WorldModel(nn.Module):
         x = torch.cat([planes, one], dim=1)
         for place, layer in enumerate(self.moves):
             x = layer(x if place == 0 else F.relu(x))
-        return x + STAYS * planes  # most cells stay what they are
+        return x + STAYS * planes  # most cells do not change
 
     def scores(self, cells: Tensor) -> Tensor:
         """Logits [N, far + 2] of 0 .. ``far`` actions to the goal, and of a lost level."""
@@ -70,8 +70,8 @@ class WorldModel(nn.Module):
         return self.last(F.relu(self.hidden(F.relu(x).flatten(1))))
 
     def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int], now: bool = True) -> Tensor:
-        """[N, 2 (1 + depths)]: expected actions to the goal now (0 unless ``now``, which costs as much as a depth) and
-        after each depth, a lost level counted as ``lost``; then the probabilities that each is lost."""
+        """[N, 2 (1 + depths)]: expected distance to the goal now (0 unless ``now``, which costs as much as a depth) and
+        after each depth, with ``lost`` for a lost level; then the probabilities that each is lost."""
         pictures, here = [cells] * now, cells
         for place in range(max(depths)):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)

@@ -1,3 +1,3 @@
-"""The puzzles behind one interface; nothing else in Python asks which puzzle it is."""
+"""The puzzles behind one interface; no other Python code depends on a particular puzzle."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pictures of states, and pictures that stay: only their cells that change are drawn again."""
+"""Pictures of states, including incremental ones that redraw only changed cells."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 #: Cell sizes in pixels that can be drawn.
 MIN_CELL, MAX_CELL = 4, 112
-#: Colours that every puzzle can be drawn in; the first one is the default.
+#: Colour themes; the first is the default.
 THEMES = ("light", "dark")
 
 
 def style(cell: object, theme: str, crop: object) -> dict[str, int | str | bool]:
-    """How to draw, as the core wants it."""
+    """Check drawing options and return them as the core's arguments."""
     checks.choice("theme", theme, THEMES)
     if not isinstance(crop, bool):
         raise TypeError(f"crop: expected a bool, got {type(crop).__name__}")
@@ -46,15 +46,14 @@ def encode_png(picture: NDArray[np.uint8]) -> bytes:
 
 
 def data_url(png: bytes) -> str:
-    """A PNG file as an address that holds it."""
+    """A PNG file as a data URL."""
     return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
 class Frames:
-    """One picture per state, in one buffer that lives as long as this object.
+    """Pictures of a batch of states in one buffer, updated incrementally.
 
-    ``images`` always shows the states of the last ``update`` that returned; one that raises changes nothing. Not
-    thread-safe: one caller at a time.
+    ``images`` shows the states of the last successful ``update``; one that raises changes nothing. Not thread-safe.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Frames:
         return view
 
     def update(self, states: States, *, threads: int | None = None) -> None:
-        """Show these states, as many as before and of the same size."""
+        """Redraw the changed cells; ``states`` must have the same shape as before."""
         states = self._puzzle.check(states)
         shape = getattr(states, "shape", self._drawn.shape)
         if shape != self._drawn.shape:
@@ -82,13 +81,13 @@ class Frames:
 
 
 class Drawn:
-    """How states of a puzzle look: pictures, what they show, and what a model reads of them."""
+    """Rendering of a puzzle's states: pictures, their decoding, and model inputs."""
 
     #: The compiled functions of this puzzle.
     core: ClassVar[ModuleType]
 
     def check(self, states: States, name: str = "states") -> States:
-        """The states themselves, once they fit this task; see ``Puzzle.check``."""
+        """Check that states fit this puzzle, and return them; see ``Puzzle.check``."""
         raise NotImplementedError
 
     def render(
@@ -119,13 +118,13 @@ class Drawn:
         crop: bool = False,
         threads: int | None = None,
     ) -> States:
-        """The states that pictures from ``render`` with the same options show."""
+        """Recover the states from pictures of ``render`` with the same options."""
         return self.check(self.core.decode(images, **style(cell, theme, crop), threads=threads), "images")
 
     def frames(
         self, states: States, cell: int = 28, *, theme: str = "light", crop: bool = False, threads: int | None = None
     ) -> Frames:
-        """Pictures of the states that can be brought up to date by drawing changed cells only."""
+        """Pictures of the states that can be updated by redrawing only changed cells."""
         return Frames(self, states, cell=cell, theme=theme, crop=crop, threads=threads)
 
     def patches(
@@ -139,11 +138,11 @@ class Drawn:
         out: NDArray[Any] | None = None,
         threads: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """``(pixel_values, image_grid_thw)``, bit for bit what the Qwen2.5-VL image processor makes of ``render``.
+        """``(pixel_values, image_grid_thw)``, bit for bit the Qwen2.5-VL image processor's output for ``render``.
 
-        The core writes them straight from the state: where a cell is a multiple of 14 pixels wide, it is copied.
-        ``pixel_values`` has one row of 1176 values per 14x14 patch, of all pictures in turn, as ``float32`` or, for
-        ``bfloat16``, as ``uint16`` bits rounded to nearest even. Pictures that the processor would resize are an error.
+        Written directly from the states; cells that are a multiple of 14 pixels wide are copied. ``pixel_values`` has
+        one row of 1176 values per 14x14 patch, picture by picture, as ``float32`` or, for ``bfloat16``, as ``uint16``
+        bits rounded to nearest even. Pictures that the processor would resize are an error.
         """
         checks.choice("dtype", dtype, ("float32", "bfloat16"))
         draw = self.core.patches_float32 if dtype == "float32" else self.core.patches_bfloat16

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import States
 
-#: The longest optimal length that can be asked for.
+#: Longest optimal length of generated caves.
 LONGEST = 254
 
 
@@ -25,7 +25,7 @@ class Ice(Puzzle):
     """An icy cave of any size up to 64x64: an action sends the player sliding until a rock is in the way, and the cave
     is solved when it comes to rest on the goal; sliding over the goal does not count.
 
-    ``size`` (rows, or (rows, columns), outer rock included) matters to ``generate`` only.
+    ``size`` (rows, or (rows, columns), outer rock included) only affects ``generate``.
     """
 
     task = "ice"
@@ -67,10 +67,10 @@ class Ice(Puzzle):
     ) -> Instances:
         """``count`` solvable caves; cave i depends on (size, seed, length, start + i) alone, and its length is exact.
 
-        A length is drawn evenly from the window. Then caves are drawn (a share of rocks between 4 and 16 of 64, rocks
-        anywhere, the goal on any other cell) until one has a start of this length, and the start evenly among those:
-        with one number of rocks, all caves that hold the length are equally likely. Where 1,024 caves do not hold it,
-        and without ``length``, it is drawn evenly from those that a cave has.
+        A length is drawn uniformly from the window. Then caves are drawn (4/64 to 16/64 of the cells rocks, at random
+        places, the goal on any other cell) until one has a start of this length, and the start uniformly among those:
+        given the number of rocks, all caves with such a start are equally likely. If 1,024 caves have none, or without
+        ``length``, the length is drawn uniformly from those of a cave.
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         low, high = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Grid = NDArray[np.uint8]
 
-#: Larger files are refused before they are read.
+#: Size limit of level files, checked before reading.
 MAX_FILE_BYTES: int = _core.MAX_TEXT_BYTES
-#: ``Levels.states`` never pads to more than this.
+#: Size limit of ``Levels.states`` after padding.
 MAX_STATES_BYTES = 2**30
 _WALL = 1
 
@@ -42,17 +42,17 @@ class Levels:
     task: str
     #: Rows and columns of each level.
     shapes: tuple[tuple[int, int], ...]
-    #: One per level; ``""`` where the file gives none.
+    #: One per level; ``""`` if the file has none.
     titles: tuple[str, ...]
     #: The cells of all levels back to back.
     cells: Grid
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", self.cells.view())  # the caller's array stays as it is
+        object.__setattr__(self, "cells", self.cells.view())  # leave the caller's array writeable
         self.cells.flags.writeable = False
 
     def __reduce__(self) -> tuple[type[Levels], tuple[object, ...]]:
-        return type(self), (self.task, self.shapes, self.titles, self.cells)  # copies are made read-only, too
+        return type(self), (self.task, self.shapes, self.titles, self.cells)  # so that copies are read-only, too
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -101,7 +101,7 @@ class Levels:
 
 
 def level_error(message: str, line: int = 0, column: int = 0) -> _core.LevelError:
-    """A malformed text, with the place of the fault where one is known."""
+    """Error for a malformed text, with its position if known."""
     error = _core.LevelError(message)
     error.line, error.column = line, column
     return error
@@ -113,18 +113,18 @@ def _check_size(size: int) -> None:
 
 
 def parse_levels(text: str | bytes) -> Levels:
-    """The levels of a text; ``LevelError`` with line and column where it is malformed."""
+    """Parse the levels of a text; malformed text raises ``LevelError`` with line and column."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"text: expected str or bytes, got {type(text).__name__}")
     _check_size(len(text))
-    # A lone surrogate becomes bytes that are not UTF-8, which the parser refuses with their place.
+    # A lone surrogate becomes invalid UTF-8, which the parser refuses with its position.
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     task, cells, shapes, titles = _core.parse_levels(data)
     return Levels(task, tuple((rows, cols) for rows, cols in shapes.tolist()), tuple(titles), cells)
 
 
 def read_levels(path: str | os.PathLike[str]) -> Levels:
-    """The levels of a file, whose size is checked before it is read."""
+    """Read a level file, after checking its size."""
     file_path = Path(path)
     try:
         with safe_open.reading(file_path) as file:
@@ -141,13 +141,13 @@ def format_levels(
     *,
     task: str | None = None,
 ) -> str:
-    """The text of some levels: ``Levels``, a batch ``uint8[N, H, W]``, or grids of different sizes.
+    """Format levels as text: ``Levels``, a batch ``uint8[N, H, W]``, or grids of different sizes.
 
-    ``format`` says where titles go: ``"xsb"`` (a ``Title:`` line under a level), ``"boxoban"`` (``; N`` above it) or
-    ``"plain"`` (nowhere). Without ``titles``, ``Levels`` keep those of theirs that the format can hold.
-    ``parse_levels`` gives back exactly these levels; a state of which that cannot be promised is a ``ValueError``.
-    Without ``task``, the cells of the first one tell: permutations of 0..n-1 are sliding boards, and what no
-    puzzle recognises is Sokoban.
+    ``format`` places the titles: ``"xsb"`` (a ``Title:`` line below a level), ``"boxoban"`` (``; N`` above it) or
+    ``"plain"`` (none). Without ``titles``, ``Levels`` keep their own, as far as the format can represent them.
+    ``parse_levels`` recovers exactly these levels; states that cannot round-trip raise a ``ValueError``. Without
+    ``task`` it is inferred from the first level's cells: permutations of 0..n-1 are sliding boards, and grids that no
+    puzzle recognises are Sokoban.
     """
     levels = states if isinstance(states, Levels) else as_levels(states, task)
     if not len(levels):
@@ -165,7 +165,7 @@ def write_levels(
     *,
     task: str | None = None,
 ) -> None:
-    """Write ``format_levels(...)`` to a file that at any moment is either the old or the new one."""
+    """Write ``format_levels(...)`` to a file atomically."""
     data = format_levels(states, titles, format, task=task).encode("utf-8")
     if len(data) > MAX_FILE_BYTES:
         raise ValueError(
@@ -176,7 +176,7 @@ def write_levels(
 
 
 def as_levels(states: Any, task: str | None) -> Levels:
-    """Grids from anywhere; whether they are levels is for the core to say."""
+    """``Levels`` from arrays; only their types are checked here, their content by the core."""
     grids = list(states)
     for i, grid in enumerate(grids):
         if not isinstance(grid, np.ndarray) or grid.dtype != np.uint8:
@@ -186,7 +186,7 @@ def as_levels(states: Any, task: str | None) -> Levels:
             raise ValueError(f"states[{i}]: expected 2 dimensions [rows, columns], got shape {grid.shape}")
     shapes = tuple((int(grid.shape[0]), int(grid.shape[1])) for grid in grids)
     cells = np.concatenate([grid.ravel() for grid in grids]) if grids else np.empty(0, np.uint8)
-    # A level of one puzzle is none of another, but for malformed ones.
+    # Valid levels belong to exactly one puzzle.
     known = task or (_core.recognise(grids[0]) if grids else None) or "sokoban"
     return Levels(known, shapes, ("",) * len(grids), cells)
 

@@ -1,4 +1,4 @@
-"""What every puzzle offers; the rest of the package sees puzzles through this class only."""
+"""The interface of all puzzles, through which the rest of the package uses them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Usual:
-    """Defaults of size, length and budgets."""
+    """A puzzle's default size, length and budgets."""
 
     size: tuple[int, int]
     length: tuple[int, int]
-    #: Decisions per episode, by the name of the budget; ``Puzzle.budgets`` may know better for a size.
+    #: Decisions per episode, by name of the budget; ``Puzzle.budgets`` may override them for a size.
     budgets: dict[str, int]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What open-loop execution did to a batch of states.
+    """Result of open-loop execution for a batch of states.
 
     ``executed`` counts actions up to the goal or the end of the commitment; ``moved`` of them changed the state, the
     others were blocked.
@@ -48,13 +48,13 @@ class Outcome:
     moved: NDArray[np.int32]
 
     def single(self) -> Outcome:
-        """The first state's alone, without the batch's axis."""
+        """The outcome of the first state, without the batch axis."""
         return Outcome(self.states[0], self.executed[0, ...], self.solved[0, ...], self.moved[0, ...])
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One start state: its id, and its optimal length where that is known (else ``UNKNOWN``)."""
+    """One start state with its id and its optimal length (or ``UNKNOWN``)."""
 
     id: str
     state: NDArray[np.uint8]
@@ -63,7 +63,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Instances:
-    """A run of generated instances: number ``start`` and following of (task, size name, seed)."""
+    """Consecutive generated instances, from number ``start`` on, of (task, size name, seed)."""
 
     task: str
     size_name: str
@@ -100,60 +100,60 @@ class Instances:
 
 
 class Puzzle(Drawn, ABC):
-    """A task: stateless, batched over ``uint8[N, rows, columns]``, results independent of ``threads``."""
+    """A puzzle: stateless, batched over ``uint8[N, rows, columns]``, with results independent of ``threads``."""
 
-    #: The word for this puzzle in files, flags and tables.
+    #: Name of the puzzle in files, flags and tables.
     task: ClassVar[str]
-    #: Fewest and most rows and columns that can be generated.
+    #: Smallest and largest number of rows and columns of generated states.
     sides: ClassVar[tuple[int, int]]
     #: Most boxes of an instance; 0 for a puzzle without boxes.
     most_boxes: ClassVar[int] = 0
-    #: Is there an outer ring that never changes, which pictures for a policy may leave out?
+    #: True if states have a constant outer ring, which a policy's pictures may crop.
     ringed: ClassVar[bool] = True
-    #: Are mirrored and turned states as far from the goal as the state itself?
+    #: True if mirrored and rotated states have the same distance to the goal.
     turns: ClassVar[bool] = True
-    #: What two splits of a data set can be kept from sharing.
+    #: Supported values of ``DataSpec.disjoint``.
     splits: ClassVar[tuple[str, ...]] = ("starts",)
-    #: How instances can be made, the usual way first. ``generate`` of a puzzle with several takes ``generator=``.
+    #: Generators of instances, the default first. With several, ``generate`` takes ``generator=``.
     generators: ClassVar[tuple[str, ...]] = ("usual",)
-    #: Published levels that data sets can be made of besides, see ``recommit.data.boxoban``.
+    #: Published level sets that data sets can also be built from, see ``recommit.data.boxoban``.
     level_sets: ClassVar[tuple[str, ...]] = ()
     usual: ClassVar[Usual]
-    #: What the cells of a state hold, and the rules, in a sentence or two each.
+    #: Cell codes, and rules, as text of a sentence or two each.
     codes: ClassVar[str]
     rules: ClassVar[str]
-    #: Does a commitment end at the goal? See ``to_the_end``.
+    #: True if a commitment stops at the goal; see ``to_the_end``.
     stops: bool = True
-    #: Of generated states.
+    #: Size of generated states.
     rows: int
     cols: int
 
     @classmethod
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:  # noqa: ARG003
-        """The puzzle that makes instances of this size, with ``boxes`` boxes where there are boxes."""
+        """The puzzle that generates instances of this size, and with ``boxes`` boxes where applicable."""
         return cls(size)  # type: ignore[call-arg]
 
     @classmethod
     def of_states(cls, shape: tuple[int, int]) -> Puzzle:  # noqa: ARG003
-        """The puzzle that states of this shape belong to."""
+        """The puzzle for states of this shape."""
         return cls()
 
     @classmethod
     def budgets(cls, shape: tuple[int, ...]) -> dict[str, int]:  # noqa: ARG003
-        """Decisions per episode from states of this shape, by the name of the budget."""
+        """Budgets (decisions per episode) by name, for states of this shape."""
         return cls.usual.budgets
 
     @property
     def size_name(self) -> str:
-        """The size, and the difficulty where there is more to it, that ``generate`` makes, as one word."""
+        """Size, and further difficulty if any, of generated instances, as one word."""
         return f"{self.rows}x{self.cols}"
 
     def named(self, generator: str) -> str:
-        """``size_name``, with the generator where it is not the usual one: equal names mean equal instances."""
+        """``size_name``, with the generator if not the default: equal names mean equal instances."""
         return self.size_name if generator == self.generators[0] else f"{self.size_name}-{generator}"
 
     def options(self, generator: str) -> dict[str, Any]:
-        """What ``generate`` takes to make instances this way; nothing for the usual one, or an empty name."""
+        """Keyword arguments of ``generate`` for this generator; none for the default or an empty name."""
         checks.choice("generator", generator or self.generators[0], self.generators)
         return {"generator": generator} if generator not in ("", self.generators[0]) else {}
 
@@ -169,11 +169,11 @@ class Puzzle(Drawn, ABC):
 
     @property
     def counts_by_length(self) -> list[int] | None:
-        """How many states have each optimal length, from 0 on; None where they cannot be counted."""
+        """Number of states by optimal length, from 0 on; None where they cannot be counted."""
         return None
 
     def population(self) -> tuple[States, NDArray[np.int32]]:
-        """Every unsolved state that can be solved, nearest first, with its length; most puzzles have too many."""
+        """All solvable, unsolved states, nearest first, with their lengths; raises for puzzles with too many."""
         raise ValueError(f"population: expected a puzzle whose states can be listed, got {self!r}")
 
     @abstractmethod
@@ -189,17 +189,17 @@ class Puzzle(Drawn, ABC):
     ) -> Instances:
         """``count`` solvable instances; instance i depends on (task, seed, length, start + i) alone.
 
-        ``length`` asks for an exact optimal length, or a window (shortest, longest) of them.
+        ``length`` is an exact optimal length, or a window (shortest, longest).
         """
 
     @abstractmethod
     def legend(self) -> tuple[States, NDArray[np.intp]]:
-        """States that show every cell code, and the place of each code among their cells, counted over all states."""
+        """States that show every cell code, and the index of each code in their flattened cells."""
 
     @classmethod
     def images(cls, states: States) -> Iterator[States]:
-        """The images of states under the symmetries of the puzzle, the states themselves first: here mirrors and, where
-        they keep the shape, quarter turns."""
+        """The images of states under the puzzle's symmetries, the identity first: here reflections and, where they keep
+        the shape, quarter turns."""
         square = states.shape[1] == states.shape[2]
         for image in (states, states.transpose(0, 2, 1)) if square else (states,):
             for rows in (image, image[:, ::-1]):
@@ -208,12 +208,12 @@ class Puzzle(Drawn, ABC):
 
     @classmethod
     def digests(cls, states: States, threads: int | None = None) -> NDArray[np.uint64] | None:  # noqa: ARG003
-        """64 bits per state that all its images share, where the core computes them; None where ``images`` must do."""
+        """A 64-bit hash per state, invariant under symmetry, if the core computes one; None: use ``images``."""
         return None
 
     @classmethod
     def layouts(cls, states: States) -> States:
-        """What stays of each state whatever is played; for puzzles whose ``splits`` name layouts."""
+        """The part of each state that actions cannot change; for puzzles whose ``splits`` include layouts."""
         raise NotImplementedError(f"{cls.task} has no layouts")
 
     def prepare(
@@ -223,29 +223,29 @@ class Puzzle(Drawn, ABC):
         threads: int | None = None,  # noqa: ARG002
         progress: Callable[[int, int], None] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """Load or make the tables that all states of this shape share, and say what they take; most have none."""
+        """Load or compute the tables that all states of this shape share; returns their sizes. Most have none."""
         checks.choice("database", database, ("small",))
         return {}
 
     def pushes(self, states: States) -> list[bool]:
-        """Did anything but the player move between each state and the next?"""
+        """For each pair of consecutive states, True if anything but the player moved."""
         return [False] * (len(states) - 1)
 
     def check(self, states: States, name: str = "states") -> States:  # noqa: ARG002
-        """The states themselves, once they are known to fit this task; ``name`` is the argument they came from."""
+        """Check that states fit this puzzle, and return them; ``name`` is the argument in error messages."""
         return states
 
     def step(self, states: Grids, actions: Numbers, *, threads: int | None = None) -> States:
-        """States after one action each, or after the same one; a blocked move leaves a state as it is and still counts.
+        """States after one action each, or one for all; a blocked action counts, but leaves the state unchanged.
 
-        Here and below ``states`` may be a single state ``[rows, columns]``, whose answer is single too, or a list.
+        Here and below ``states`` may also be a single state ``[rows, columns]``, for a single result, or a list.
         """
         batch, one = checks.grids(states)
         result: States = self.core.step(self.check(batch), checks.column(actions, batch), threads=threads)
         return result[0] if one else result
 
     def to_the_end(self) -> Self:
-        """The same puzzle, but ``execute`` goes on past the goal: a commitment counts as solved where it ends there."""
+        """A copy whose ``execute`` does not stop at the goal: a commitment is solved only if it ends there."""
         other = copy.copy(self)
         other.stops = False
         return other
@@ -265,13 +265,13 @@ class Puzzle(Drawn, ABC):
         return outcome.single() if one else outcome
 
     def is_solved(self, states: Grids, *, threads: int | None = None) -> NDArray[np.bool_]:
-        """Is each state a goal?"""
+        """True for goal states."""
         batch, one = checks.grids(states)
         result: NDArray[np.bool_] = self.core.is_solved(self.check(batch), threads=threads)
         return result[0, ...] if one else result
 
     def action_masks(self, states: Grids, *, threads: int | None = None) -> NDArray[np.bool_]:
-        """Which of the four actions would change each state, as ``bool[N, 4]``."""
+        """``bool[N, 4]``: True for actions that would change the state."""
         batch, one = checks.grids(states)
         result: NDArray[np.bool_] = self.core.action_masks(self.check(batch), threads=threads)
         return result[0] if one else result
@@ -284,9 +284,9 @@ class Puzzle(Drawn, ABC):
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> NDArray[np.int32]:
-        """Exact number of actions to the goal; UNSOLVABLE where there is no way, UNKNOWN only where a limit was hit.
+        """Exact distance to the goal in actions; UNSOLVABLE for dead states, UNKNOWN only where a limit was hit.
 
-        ``progress``, if given, is called now and then with the number of states done.
+        ``progress``, if given, is called periodically with the number of states done.
         """
         limits, (batch, one) = Limits.of(limit), checks.grids(states)
         result: NDArray[np.int32] = self.core.distance(self.check(batch), **limits, threads=threads, progress=progress)
@@ -300,9 +300,9 @@ class Puzzle(Drawn, ABC):
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> NDArray[np.bool_]:
-        """Which actions lower the distance by one, as ``bool[N, 4]``.
+        """``bool[N, 4]``: True for actions that lower the distance by one.
 
-        All false for solved states, for unsolvable ones, and where a limit was hit; ``distance`` tells them apart.
+        All False for solved and unsolvable states, and where a limit was hit; ``distance`` distinguishes them.
         """
         limits, (batch, one) = Limits.of(limit), checks.grids(states)
         result: NDArray[np.bool_] = self.core.optimal_actions(
@@ -320,12 +320,12 @@ class Puzzle(Drawn, ABC):
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Solutions:
-        """An optimal plan for each state; ``solutions[0]`` of a single one.
+        """An optimal plan for each state; ``solutions[0]`` for a single state.
 
-        Among equally short plans, ``first`` takes the one that comes first in the order up, down, left, right;
-        ``random`` draws among the optimal actions at every step, by ``seed`` and the state's place in the batch.
-        In Sokoban levels too large for a table, ``first`` is the first plan only where the search can prove it within
-        its limits, and ``random`` is whichever optimal plan it met.
+        Among equally short plans, ``first`` takes the lexicographically first in the order up, down, left, right;
+        ``random`` draws uniformly among the optimal actions at every step, by ``seed`` and the state's index in the
+        batch. In Sokoban levels too large for a table, ``first`` is the first plan only where the search can prove it
+        within its limits, and ``random`` is whichever optimal plan it met.
         """
         checks.choice("ties", ties, ("first", "random"))
         seed = checks.integer("seed", seed, 0, checks.MAX_SEED)

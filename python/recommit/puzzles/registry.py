@@ -1,4 +1,4 @@
-"""All puzzles. A new one is one line in each of the two lists; everything else finds it here."""
+"""Registry of all puzzles. To add one, add a line to each of the two lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recommit.puzzles.sokoban import Sokoban
 if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
-#: What ``--task`` accepts.
+#: Values of ``--task``.
 Task = Literal["sliding", "sokoban", "ice"]
 PUZZLES: tuple[type[Puzzle], ...] = (Sliding, Sokoban, Ice)
 

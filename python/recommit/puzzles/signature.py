@@ -1,8 +1,8 @@
-"""One 64-bit number each for generated boards, steps, pictures, patches and plans of sliding puzzles and Sokoban: what
-every build on every machine must agree on. The icy cave, level files and random ties have none.
+"""64-bit hashes of generated boards, steps, pictures, patches and plans of sliding puzzles and Sokoban, which must be
+equal for every build on every machine. The icy cave, level files and random ties are not covered.
 
-A change of a number means that some result changed; it must be deliberate and said in the changelog.
-``bench/signature.cpp`` computes the same numbers without Python.
+A changed hash means that some result changed; it must be deliberate and noted in the changelog. ``bench/signature.cpp``
+computes the same hashes without Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: Small and large, square and not: the signature covers these.
+#: Puzzles covered by the signature.
 TASKS: tuple[Puzzle, ...] = (
     Sliding(2),
     Sliding(3),
@@ -35,14 +35,14 @@ TASKS: tuple[Puzzle, ...] = (
 )
 SEED, START = 7, 1000
 BOARDS, STEPS, FRAMES = 64, 64, 4
-#: These are solved in a moment.
+#: Puzzles whose plans are covered: fast to solve.
 SOLVED: tuple[Puzzle, ...] = (Sokoban(6, boxes=1), Sokoban(8, boxes=2))
 
 Words = np.uint64
 
 
 def digest(pieces: Iterable[NDArray[np.uint8] | NDArray[np.bool_]]) -> int:
-    """64 bits that depend on every byte of every piece, and on their order."""
+    """64-bit hash of all bytes of all pieces, in order."""
     total = np.zeros(1, Words)
     for piece in pieces:
         data = np.ascontiguousarray(piece).view(np.uint8).ravel()
@@ -54,7 +54,7 @@ def digest(pieces: Iterable[NDArray[np.uint8] | NDArray[np.bool_]]) -> int:
 
 
 def signature(threads: int | None = None) -> dict[str, int]:
-    """The numbers, by name."""
+    """The hashes by name."""
     return {
         "gen": digest(task.generate(BOARDS, seed=SEED, start=START, threads=threads).states for task in TASKS),
         "sim": digest(_play(threads)),
@@ -93,7 +93,7 @@ def _patches(threads: int | None) -> Iterator[NDArray[np.uint8]]:
 
 
 def _plans(threads: int | None) -> Iterator[NDArray[np.uint8]]:
-    """Distances and first plans: each is determined by the rules of the puzzle, not by how it was found."""
+    """Distances and first plans, which the rules determine, whatever the search."""
     for task in SOLVED:
         states = task.generate(BOARDS, seed=SEED, start=START, threads=threads).states
         plans = task.solve(states, threads=threads)

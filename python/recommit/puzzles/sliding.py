@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import States
 
-#: Boards of up to this many cells have a complete table of distances.
+#: Most cells of boards with a complete distance table.
 TABLE_CELLS = 10
-#: More than any board here is known or can be asked to need.
+#: Upper limit of ``length``, above any known optimal length.
 LONGEST = 255
 
 
@@ -48,12 +48,12 @@ class Sliding(Puzzle):
 
     @classmethod
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:  # noqa: ARG003
-        """Boards of this size."""
+        """The puzzle for boards of this size."""
         return cls(*size)
 
     @classmethod
     def of_states(cls, shape: tuple[int, int]) -> Puzzle:
-        """Boards of this shape and no other."""
+        """The puzzle for boards of exactly this shape."""
         return cls(*shape)
 
     @property
@@ -63,7 +63,7 @@ class Sliding(Puzzle):
 
     @property
     def counts_by_length(self) -> list[int] | None:
-        """From complete tables, up to ten cells."""
+        """See ``Puzzle``; from complete tables, up to ten cells."""
         return list(self.core.layer_sizes(*self.shape)) if self.rows * self.cols <= TABLE_CELLS else None
 
     def legend(self) -> tuple[States, NDArray[np.intp]]:
@@ -84,7 +84,7 @@ class Sliding(Puzzle):
             yield rename[states.transpose(0, 2, 1)]
 
     def check(self, states: States, name: str = "states") -> States:
-        """The states, if they are boards of this shape (anything else that is wrong with them the core finds)."""
+        """Check the shape of the boards and return them; the core checks the rest."""
         shape: tuple[int, ...] = getattr(states, "shape", ())
         if len(shape) == 3 and shape[1:] != self.shape:
             raise ValueError(f"{name}: expected boards of {self.size_name}, got {shape[1]}x{shape[2]}")
@@ -103,13 +103,13 @@ class Sliding(Puzzle):
     ) -> Instances:
         """``count`` solvable boards; board i depends on (shape, seed, length, generator, start + i) alone.
 
-        With ``length``, a length is drawn evenly from the window and then a board of exactly that length: uniformly
+        With ``length``, a length is drawn uniformly from the window and then a board of exactly that length: uniformly
         from all of them on up to ten cells, by walks without reversal and an exact check on larger boards. Without it,
-        boards come from long walks without reversal; their length is told where a complete table makes it free (up to
+        boards come from long walks without reversal; their length is given where a complete table makes it free (up to
         ten cells), else it is ``UNKNOWN``.
 
-        ``walk`` needs a ``length``: it takes random walks from the goal of exactly that length whose end is no nearer,
-        as the paper does, and ``walk_nobacktrack`` such walks that never undo a move. Both prefer some boards.
+        ``walk`` needs a ``length``: it accepts random walks from the goal of exactly that length whose end has that
+        distance, as in the paper; ``walk_nobacktrack`` uses walks that never undo a move. Both are not uniform.
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         checks.choice("generator", generator, self.generators)
@@ -126,7 +126,7 @@ class Sliding(Puzzle):
         return Instances(self.task, self.named(generator), seed, start, states, lengths)
 
     def _walked(self, length: int | tuple[int, int] | None) -> tuple[int, int]:
-        """The window of lengths that walks of this shape can have."""
+        """The window of lengths that walks of this shape can reach."""
         if length is None:
             raise ValueError("length: expected one for a generator that walks, got None")
         low, high = checks.window(length, 1, LONGEST)
@@ -153,10 +153,10 @@ class Sliding(Puzzle):
         threads: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
-        """Load this shape's tables now, or make them: ``small`` takes seconds, ``large`` (4x4: 144 MB) minutes, once.
+        """Load or compute this shape's tables: ``small`` takes seconds, ``large`` (4x4: 144 MB) minutes, once.
 
-        Tables are kept on disk and shared by all processes; once the large ones are loaded, this process uses them.
-        ``progress`` is called with (done, total). Returns what the tables take and where they came from.
+        Tables are cached on disk and shared by all processes; once loaded, this process uses the large ones.
+        ``progress`` is called with (done, total). Returns size and origin of the tables.
         """
         total = self.core.placements(self.rows, self.cols, database=database)
         tell = None if progress is None else lambda done: progress(done, total)

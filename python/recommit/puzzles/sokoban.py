@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from recommit.checks import Grids
     from recommit.puzzles.puzzle import States
 
-#: The longest optimal length that can be asked of a generator.
+#: Longest optimal length of generated levels.
 LONGEST = 254
-#: Levels tried per instance where a generator cannot aim at a length.
+#: Levels tried per instance by generators without control over the length.
 TRIES = 8192
-#: Instances between two attempts at the same one: all attempts of the last instance of a data set have numbers of their
-#: own.
+#: Stride of instance numbers between attempts at one instance, so that all attempts of a data set's last instance have
+#: distinct numbers.
 ATTEMPT = 1 << 47
 
 
 class Sokoban(Puzzle):
-    """Sokoban on any grid up to 64x64; ``size`` (rows, or (rows, columns), outer wall included) and ``boxes`` matter
-    to ``generate`` only."""
+    """Sokoban on any grid up to 64x64; ``size`` (rows, or (rows, columns), outer wall included) and ``boxes`` only
+    affect ``generate``."""
 
     task = "sokoban"
     core: ClassVar[ModuleType] = _core.sokoban
@@ -55,7 +55,7 @@ class Sokoban(Puzzle):
 
     @classmethod
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:
-        """Levels of this size with ``boxes`` boxes."""
+        """The puzzle for levels of this size with ``boxes`` boxes."""
         return cls(size, boxes)
 
     @classmethod
@@ -76,12 +76,12 @@ class Sokoban(Puzzle):
 
     @classmethod
     def digests(cls, states: States, threads: int | None = None) -> NDArray[np.uint64]:
-        """Shared by the eight symmetries of the grid; walls that the player's region does not touch do not count."""
+        """See ``Puzzle``; all eight symmetries share it, and walls away from the player's region do not count."""
         return np.ascontiguousarray(_core.sokoban.canonical_digests(states, threads=threads)[:, 0])
 
     @classmethod
     def layouts(cls, states: States) -> States:
-        """Walls and goals: without player and boxes, and solid where the player can never come."""
+        """Walls and goals, without player and boxes; cells that the player can never reach become walls."""
         open_cells = states != 1
         inside = (states == 5) | (states == 6)
         while True:
@@ -105,9 +105,9 @@ class Sokoban(Puzzle):
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> NDArray[np.bool_]:
-        """What ``optimal_actions`` says of each state with its player on every cell instead: ``bool[N, rows, columns,
-        4]``, all false on walls, boxes, and cells that no player reaches, boxes aside. A level's table has them all;
-        the searches beyond it share the state's limit, and cells are left without an answer once it is used up."""
+        """``optimal_actions`` with the player placed on every cell: ``bool[N, rows, columns, 4]``, all False on walls,
+        boxes, and cells that are unreachable even without boxes. A level's table has all of them; searches beyond it
+        share the state's limit, and further cells are all False once it is spent."""
         limits, (batch, one) = Limits.of(limit), checks.grids(states)
         result: NDArray[np.bool_] = self.core.optimal_actions_everywhere(
             self.check(batch), **limits, threads=threads, progress=progress
@@ -115,7 +115,7 @@ class Sokoban(Puzzle):
         return result[0] if one else result
 
     def pushes(self, states: States) -> list[bool]:
-        """Did a box move between each state and the next?"""
+        """For each pair of consecutive states, True if a box moved."""
         boxes = np.isin(states, (3, 4))
         return (boxes[1:] != boxes[:-1]).any(axis=(1, 2)).tolist()
 
@@ -133,9 +133,9 @@ class Sokoban(Puzzle):
         """``count`` solvable levels; level i depends on (size, boxes, seed, length, start + i) alone.
 
         ``rooms`` draws layouts from several families and the start from the layout's complete distance table, so that
-        every length is exact and lies in the window ``length``. ``boxoban`` does the same on layouts made as those of
-        Boxoban: a random walk with a broad brush, goals anywhere. ``reverse`` plays pulls backwards from a solved room
-        and adds walls, on any size; its lengths are known (and kept in the window) only if ``length`` is given.
+        every length is exact and lies in the window ``length``. ``boxoban`` does the same on layouts like Boxoban's: a
+        random walk with a broad brush, goals anywhere. ``reverse`` plays pulls backwards from a solved room and adds
+        walls, on any size; its lengths are computed (and in the window) only if ``length`` is given.
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         checks.choice("generator", generator, self.generators)
@@ -162,7 +162,7 @@ class Sokoban(Puzzle):
         threads: int | None,
         progress: Callable[[int], None] | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Attempt a of instance i is number a * ATTEMPT + i of the generator; the first in the window is taken."""
+        """Accept the first attempt within the window; attempt a of instance i has number a * ATTEMPT + i."""
         states = np.empty((count, *self.shape), np.uint8)
         lengths = np.full(count, UNKNOWN, np.int32)
         open_ = np.arange(count)

@@ -1,4 +1,4 @@
-"""What the solvers may use, and what they answer."""
+"""Limits and results of the solvers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: ``distance`` of a state from which no sequence of actions reaches the goal.
+#: ``distance`` of a state from which the goal is unreachable.
 UNSOLVABLE = -1
-#: ``distance`` where a limit was hit: nothing is claimed.
+#: ``distance`` where a limit was hit.
 UNKNOWN = -2
 
 
 class Status(IntEnum):
-    """How the search of one state ended."""
+    """Outcome of the search for one state."""
 
     EXACT = 0
     UNSOLVABLE = 1
@@ -30,9 +30,9 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one state's answer may cost; where a limit is hit the answer is ``UNKNOWN``, never a guess.
+    """Resource limits per state; if one is hit, the answer is ``UNKNOWN``, never a guess.
 
-    Memory always has a limit, since a machine's does; nodes and seconds have none unless asked for.
+    Memory is always limited; nodes and seconds are unlimited by default.
     """
 
     nodes: int | None = None
@@ -48,13 +48,13 @@ class Limits:
 
     @staticmethod
     def of(limit: Limits | None) -> dict[str, int | float]:
-        """The arguments of a ``limit`` that may not have been given."""
+        """The core's arguments for an optional ``limit``."""
         if not (limit is None or isinstance(limit, Limits)):
             raise TypeError(f"limit: expected Limits or None, got {type(limit).__name__}")
         return (limit or Limits()).arguments()
 
     def arguments(self) -> dict[str, int | float]:
-        """As the core takes them."""
+        """The limits as arguments of the core."""
         return {
             "nodes": 2**64 - 1 if self.nodes is None else int(self.nodes),
             "bytes": int(self.bytes),
@@ -73,11 +73,11 @@ class Solutions:
     offsets: NDArray[np.int64]
     #: Optimal number of actions, or UNSOLVABLE, or UNKNOWN.
     length: NDArray[np.int32]
-    #: Search nodes spent; 0 where a table answered.
+    #: Search nodes; 0 if a table was used.
     nodes: NDArray[np.uint64]
     #: One ``Status`` per state.
     status: NDArray[np.uint8]
-    #: A proven lower bound of the length: equal to it where exact, what is known anyway where a limit was hit.
+    #: Proven lower bound of the length: equal to it if exact, still valid where a limit was hit.
     bound: NDArray[np.int32]
 
     def __len__(self) -> int:

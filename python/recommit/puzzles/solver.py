@@ -1,4 +1,4 @@
-"""Levels as they come, each with an optimal plan: ``recommit.solve("levels.txt")``, and for ``recommit solve``."""
+"""Optimal plans for levels from any source: ``recommit.solve("levels.txt")``, and the command ``recommit solve``."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Solution:
-    """The answer to one level, and what it cost."""
+    """The solver's answer for one level, with its cost."""
 
     title: str
     status: Status
     #: Optimal number of actions, or UNSOLVABLE, or UNKNOWN.
     length: int
-    #: A proven lower bound of the length.
+    #: Proven lower bound of the length.
     bound: int
     #: 0 up, 1 down, 2 left, 3 right; empty unless the status is EXACT.
     actions: tuple[int, ...]
     task: str
     state: Grid = field(repr=False, compare=False)
-    #: Search nodes; 0 where a table answered.
+    #: Search nodes; 0 if a table was used.
     nodes: int = field(default=0, compare=False)
-    #: CPU time of the thread that solved it alone, tables of the level included.
+    #: CPU time of the solving thread, including the level's tables.
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -54,7 +54,7 @@ class Solution:
 
 
 def _solution(task: str, state: Grid, title: str, solutions: Solutions, row: int, seconds: float = 0.0) -> Solution:
-    """One row of a puzzle's answer."""
+    """The ``Solution`` of one row of ``solutions``."""
     return Solution(
         title,
         Status(int(solutions.status[row])),
@@ -76,10 +76,10 @@ def solve(
     seed: int = 0,
     threads: int | None = None,
 ) -> Any:
-    """An optimal plan for every level, as a list of ``Solution``; of a single state its own.
+    """An optimal plan for every level, as a list of ``Solution``, or one ``Solution`` for a single state.
 
     ``levels`` is a level file, the text of one (with line breaks), ``Levels``, ``Instances``, one state, a batch, or
-    grids of several sizes. Which puzzle an array is from, its cells tell. The other arguments are those of
+    grids of several sizes. The puzzle of an array is inferred from its cells. The other arguments are those of
     ``Puzzle.solve``.
     """
     pack, one = _pack(levels)
@@ -94,7 +94,7 @@ def solve(
 
 
 def _pack(levels: Any) -> tuple[Levels, bool]:
-    """Levels from anywhere, and whether they are a single state."""
+    """``Levels`` from any argument of ``solve``, and True if it is a single state."""
     if isinstance(levels, str) and "\n" in levels:
         return parse_levels(levels), False
     if isinstance(levels, str | os.PathLike):
@@ -116,13 +116,13 @@ def _pack(levels: Any) -> tuple[Levels, bool]:
 
 
 def puzzle_of(state: Grid, task: str | None = None) -> Puzzle:
-    """The puzzle that a state belongs to, whose cells tell which where ``task`` does not."""
+    """The puzzle of a state, inferred from its cells without ``task``."""
     rows, columns = state.shape
     return TASKS[task or as_levels(state[None], None).task].of_states((int(rows), int(columns)))
 
 
 def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
-    """The plan in letters. It is replayed first: it must reach the goal with its last action and not before."""
+    """The plan as letters, after a replay that checks that exactly the last action reaches the goal."""
     count = len(plan)
     prefixes = np.arange(1, count + 1, dtype=np.int32)
     after = task.execute(np.repeat(state[None], count, 0), np.repeat(plan[None], count, 0), prefixes, threads=1)
@@ -134,12 +134,12 @@ def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
 
 
 def cores() -> int:
-    """How many this process may use: a batch system gives it some of the machine's."""
+    """Number of cores available to this process, which a batch system may limit."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Stopped(Exception):
-    """Raised inside a worker's call once its caller has left."""
+    """Raised in workers to stop them once the caller has left."""
 
 
 def solve_all(
@@ -153,11 +153,11 @@ def solve_all(
     threads: int | None = None,
     tell: Callable[[int, float], None] | None = None,
 ) -> Iterator[Solution]:
-    """The answers in the order of the levels, each as soon as it and all before it are known.
+    """Yield the solutions in the order of the levels, as soon as available.
 
-    ``threads`` levels are solved at a time (None: one per core), and ``limit`` is for each of them; a level's random
-    plan is its own, whatever is solved beside it. ``tell`` is called some ten times a second with (levels done, seconds
-    so far), on the calling thread. Ctrl-C, or leaving the loop, stops all workers within some hundredths of a second.
+    ``threads`` levels are solved concurrently (None: one per core), each under ``limit``; a level's random plan does
+    not depend on the others. ``tell`` is called about ten times a second with (levels done, elapsed seconds), on the
+    calling thread. Ctrl-C, or leaving the loop, stops all workers within some hundredths of a second.
     """
     stop, began = threading.Event(), time.monotonic()
 
@@ -187,7 +187,7 @@ def solve_all(
 
 
 def totals(solved: Sequence[Solution]) -> dict[str, Any]:
-    """How many ended how, and what all of them cost together."""
+    """Counts by status, and total cost."""
     kinds = [level.status for level in solved]
     exact, unsolvable = kinds.count(Status.EXACT), kinds.count(Status.UNSOLVABLE)
     return {

@@ -1,8 +1,8 @@
-"""Sliding boards from random walks: the paper's generator, without its waste.
+"""Sliding boards from random walks: the paper's generator, without its rejected samples.
 
-A walk of L moves from the goal is accepted if no shorter way leads to where it ends. Only walks that never undo a move
-can be accepted, so only those are drawn, each with its share of the probability of all of them: what is accepted has
-the distribution of plain rejection, which takes half a million walks for a 3x3 board of length 24.
+A walk of L moves from the goal is accepted if there is no shorter path to its end. Only walks that never undo a move
+can be accepted, so only those are drawn, with their conditional probability: accepted walks have the distribution of
+plain rejection sampling, which takes half a million walks for a 3x3 board of length 24.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle, States
 
-#: Walks per board, where a table tells a distance and where a search does.
+#: Most walks per board, with distances from a table, and from a search.
 TRIES, TRIES_SEARCHED = 1 << 21, 1 << 12
-#: Boards, and walks at once.
+#: Batch sizes in boards, and in walks.
 BLOCK, AT_ONCE = 1 << 14, 1 << 16
-#: Where a walk begins there is no move to undo.
+#: Last action at the start of a walk: none.
 NONE = 4
 
 
 @lru_cache(maxsize=8)
 def neighbours(rows: int, cols: int) -> NDArray[np.int64]:
-    """[cells, 4]: where each action takes the blank, -1 over the edge."""
+    """[cells, 4]: the blank's cell after each action, -1 beyond the edge."""
     cell = np.arange(rows * cols)
     row, col = cell // cols, cell % cols
     inside = np.stack([row > 0, row < rows - 1, col > 0, col < cols - 1], axis=1)
@@ -40,16 +40,16 @@ def neighbours(rows: int, cols: int) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=64)
 def thresholds(rows: int, cols: int, length: int, *, plain: bool) -> NDArray[np.float64]:
-    """[moves left - 1, cell, last action, 4]: a uniform number takes the first action whose threshold is above it.
+    """Cumulative action probabilities [moves left - 1, cell, last action, 4], for inverse transform sampling.
 
-    ``plain``: of walks that choose evenly among all moves, those without reversal; else of walks that choose evenly
+    ``plain``: uniform random walks over all moves, conditioned on never undoing one; else walks that choose uniformly
     among the moves that undo nothing.
     """
     to = neighbours(rows, cols)
     inside = to >= 0
     undoes = np.arange(5)[:, None] == (np.arange(4) ^ 1)
     allowed = inside[:, None, :] & ~undoes
-    ahead = np.ones((rows * cols, 5))  # how likely the rest of the walk undoes nothing
+    ahead = np.ones((rows * cols, 5))  # probability that the rest of the walk undoes nothing
     result = np.empty((length, rows * cols, 5, 4))
     for remaining in range(length):
         after = ahead[to, np.arange(4)] if plain else np.ones(to.shape)
@@ -57,7 +57,7 @@ def thresholds(rows: int, cols: int, length: int, *, plain: bool) -> NDArray[np.
         ahead = weight.sum(axis=2)
         result[remaining] = np.cumsum(weight / ahead[..., None], axis=2)
     last = 3 - allowed[..., ::-1].argmax(axis=2)
-    result[:, np.arange(4) >= last[..., None]] = 1.0  # whatever the sums were rounded to
+    result[:, np.arange(4) >= last[..., None]] = 1.0  # despite rounding of the sums
     return result
 
 
@@ -72,8 +72,8 @@ def boards(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[States, NDArray[np.int32]]:
-    """Board i is the end of the first accepted walk of stream ``start + i``, and how long that is; lengths are drawn
-    evenly from the window."""
+    """Boards and lengths; board i is the end of the first accepted walk of stream ``start + i``, with a length drawn
+    uniformly from the window."""
     states, lengths = np.empty((count, *task.shape), np.uint8), np.empty(count, np.int32)
     for first in range(0, count, BLOCK):
         number = np.uint64(start) + np.arange(first, min(first + BLOCK, count), dtype=np.uint64)
@@ -97,7 +97,7 @@ def _accepted(
     number: NDArray[np.uint64],
     threads: int | None,
 ) -> States:
-    """The first accepted walk of every stream; it does not depend on how many are tried at once."""
+    """The end of every stream's first accepted walk, independent of the batch size."""
     result, most = np.empty((len(stream), *task.shape), np.uint8), TRIES if task.counts_by_length else TRIES_SEARCHED
     open_, tried = np.arange(len(stream)), 0
     while len(open_) and tried < most:
@@ -123,7 +123,7 @@ def _ends(
     stream: NDArray[np.uint64],
     attempt: NDArray[np.int64],
 ) -> States:
-    """Where each walk ends. Move m of attempt a is draw 1 + a * length + m; draw 0 chose the length."""
+    """The end of each walk. Move m of attempt a is draw 1 + a * length + m; draw 0 chose the length."""
     count, cells, to = len(stream), shape[0] * shape[1], neighbours(*shape)
     flat = np.tile((np.arange(1, cells + 1) % cells).astype(np.uint8), count)
     base = np.arange(count) * cells

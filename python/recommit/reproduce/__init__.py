@@ -1,1 +1,1 @@
-"""Every run and table of a preset, from nothing."""
+"""Reproduce all runs and tables of a preset from scratch."""

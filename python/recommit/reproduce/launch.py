@@ -1,7 +1,7 @@
-"""Where the commands of a preset compute, and what starts one there.
+"""Placement and launching of a preset's commands.
 
-A ``Fleet`` has slots, each for one command at a time: processes of this machine; GPUs of this machine, on whose ranks
-torchrun starts the command; or whatever a launcher of one's own reaches.
+A ``Fleet`` has slots, each for one command at a time: a process of this machine; GPUs of this machine, one rank each,
+started by torchrun; or the machines of a custom launcher.
 
     fleet = ReproduceOptions(gpus=8, gpus_per_run=4).fleet()
     fleet.command(fleet.slots[0], ["train", "grpo", "--recipe", "paper-sliding", ...])
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-#: GPUs of one command, by the names that CUDA_VISIBLE_DEVICES has for them; none: a process of this machine.
+#: GPUs of one command, as named in CUDA_VISIBLE_DEVICES; empty: a process of this machine.
 Slot = tuple[str, ...]
-#: What computes on several ranks, and the module that a launcher starts; everything else is one process.
+#: Commands that run on several ranks, and the module to launch; others are a single process.
 ON_RANKS = {"train sft": "recommit.train.sft", "train grpo": "recommit.train.grpo", "evaluate": "recommit.cli"}
-#: The flags of a call that commands of its verbs take.
+#: Flags of the reproduction that are passed on to commands, by verb.
 TAKEN = {
     **dict.fromkeys(("train sft", "train grpo"), ("device", "backbone", "backbone_class", "wandb", "trackio")),
     **dict.fromkeys(("evaluate", "graph build"), ("device", "backbone", "backbone_class")),
@@ -32,43 +32,43 @@ TAKEN = {
 
 @dataclass(frozen=True)
 class Fleet:
-    """What a call may use."""
+    """The slots, launcher and common flags of a reproduction."""
 
-    #: Disjoint, each for one command at a time.
+    #: Disjoint slots, each for one command at a time.
     slots: tuple[Slot, ...]
-    #: Words in front of a module's name; empty: torchrun.
+    #: Launcher command in front of the module's name; empty: torchrun.
     launcher: tuple[str, ...] = ()
-    #: Flags that commands take from the call, by name, without those that it does not have. ``device`` cpu stands in
-    #: the place of GPUs: ranks talk by gloo and share the cores.
+    #: Flags to pass on, by name, as far as they are set. With ``device`` cpu, ranks use gloo and share the cores
+    #: instead of GPUs.
     flags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ranks(self) -> int:
-        """Of a run."""
+        """Number of ranks of a run."""
         return max(len(self.slots[0]), 1)
 
     def told(self, verb: str) -> list[str]:
-        """The flags that every command of a verb takes from the call."""
+        """The flags to pass on to every command of a verb."""
         named = [name for name in TAKEN.get(verb, ()) if name in self.flags]
         return [word for name in named for word in (f"--{name.replace('_', '-')}", self.flags[name])]
 
     def launches(self, words: Sequence[str]) -> bool:
-        """True if a launcher of one's own starts a command, which ends it by what it makes of SIGTERM."""
+        """True if a custom launcher starts the command, which then must forward SIGTERM to end it."""
         return bool(self.launcher) and _module(words) is not None
 
     def command(self, slot: Slot, words: Sequence[str]) -> list[str]:
-        """What a shell would start for a command: on every rank of a slot, where it computes on ranks."""
+        """The shell command for a command of the preset, with the launcher if it runs on ranks."""
         if not slot or (found := _module(words)) is None:
             return ["recommit", *words]
         module, rest = found
         return [*self._launched(slot), module, *rest]
 
     def on_ranks(self, slot: Slot, words: Sequence[str]) -> bool:
-        """True if a command computes on the ranks of a slot, and not in one process."""
+        """True if a command runs on the ranks of a slot, not in a single process."""
         return bool(slot) and _module(words) is not None
 
     def worker(self, slot: Slot, queue: Path, *, on_ranks: bool) -> list[str]:
-        """What starts the process, on every rank of a slot or one, that runs commands as they come."""
+        """The command that starts a worker, on every rank of a slot or as one process, which runs queued commands."""
         start = self._launched(slot) if on_ranks else ["python", "-m"]
         return [*start, "recommit.cli.worker", str(queue)]
 
@@ -77,20 +77,20 @@ class Fleet:
         return list(self.launcher or torchrun)
 
     def environment(self, slot: Slot, own: Mapping[str, str]) -> dict[str, str]:
-        """That of the command: without what says which rank this process is, since it starts others."""
+        """The environment of a command: without this process's own rank variables."""
         rest = {name: value for name, value in own.items() if name not in ("RANK", "LOCAL_RANK", "WORLD_SIZE")}
         chosen = slot and not self.launcher and self.flags.get("device") != "cpu"
         return {**rest, "CUDA_VISIBLE_DEVICES": ",".join(slot)} if chosen else rest
 
 
 def program(words: list[str]) -> list[str]:
-    """The same by this Python, whatever PATH says."""
+    """The command with this Python interpreter instead of that in PATH."""
     python = {"torchrun": ["-m", "torch.distributed.run"], "python": []}
     return [sys.executable, *python[words[0]], *words[1:]] if words[0] in python else words
 
 
 def _module(words: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The module that a launcher starts for a command, and its words."""
+    """The module to launch for a command on ranks, and its arguments; None for others."""
     for verb, module in ON_RANKS.items():
         if list(words[: len(verb.split())]) == verb.split():
             return module, list(words if module == "recommit.cli" else words[len(verb.split()) :])
@@ -98,7 +98,7 @@ def _module(words: Sequence[str]) -> tuple[str, list[str]] | None:
 
 
 def visible(gpus: int) -> Slot:
-    """The first GPUs of this machine that this process may use."""
+    """The first ``gpus`` GPUs that are visible to this process."""
     import torch
 
     count = torch.cuda.device_count()

@@ -1,4 +1,4 @@
-"""What a reproduction is asked for. Light to import: the command line makes its flags of it."""
+"""Options of ``recommit reproduce``. Light to import: the command line builds its flags from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recommit.reproduce.launch import TAKEN, Fleet, visible
 
 @dataclass(frozen=True)
 class ReproduceOptions:
-    """Which preset is reproduced, where, and on which machines.
+    """Preset, output folder and machines of a reproduction.
 
     Args:
         out: The folder for everything; needed unless show.
@@ -21,11 +21,11 @@ class ReproduceOptions:
         gpus: Launch every run as processes of its own, a rank for each of these GPUs (default: runs in this machine's
             processes).
         gpus_per_run: GPUs of each run, several of which then go on side by side (default: all of them).
-        launcher: What starts a Python module on every rank, also of several machines, such as "srun python -m" in a
-            SLURM job, or "deepspeed --hostfile hosts --module" (default: torchrun on this machine).
+        launcher: Command that starts a Python module on every rank, also on several machines, such as "srun python -m"
+            in a SLURM job, or "deepspeed --hostfile hosts --module" (default: torchrun on this machine).
         device: cpu, cuda, or auto (default: that of the recipe).
         wandb: Send the curves of all runs to this project of Weights & Biases.
-        trackio: Write them for trackio, by this project.
+        trackio: Log the curves of all runs to this project of trackio.
         backbone: Folder or hub repository of a backbone that recommit does not list: no file may name it.
         backbone_class: FILE:NAME of a class that reads it, where its model type is none of recommit's.
         set: Values of the recipe in every train sft and train grpo, for example --set engine.checkpointing=true.
@@ -60,7 +60,7 @@ class ReproduceOptions:
         return self.gpus or 1 if self.gpus_per_run is None else self.gpus_per_run
 
     def fleet(self, *, elsewhere: bool = False) -> Fleet:
-        """What commands may use. ``elsewhere``: to be shown, on a machine that need not have the GPUs."""
+        """The fleet of the reproduction. ``elsewhere``: only to show commands, on a machine that may lack the GPUs."""
         flags = {name: str(value) for name in TAKEN["train sft"] if (value := getattr(self, name))}
         if self.gpus is None:
             return Fleet(((),) * self.jobs, flags=flags)

@@ -5,9 +5,8 @@
       do:
         - train sft --recipe laptop-sliding --data sliding/data --seed {seed} --out sliding/sft-s{seed}
 
-A preset may be a stranger's. So it has the verbs of ``VERBS`` alone, and of their flags those that are numbers, choices
-and paths inside the folder, or on a short list: none names a program, a host, a key, a tracker or an unlisted hub
-repository.
+Presets are untrusted. So only the verbs of ``VERBS`` are allowed, with flags that are numbers, choices, paths inside
+the folder, or on a short list: none can name a program, a host, a key, a tracker or an unlisted hub repository.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from recommit.train.options import GrpoOptions, HeadOptions, SftOptions, WorldMo
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: What a preset may call: the options of each verb, and the one that comes without a flag.
+#: Allowed verbs: the options of each, and the name of its positional argument.
 VERBS: dict[str, tuple[type[Any], str]] = {
     "data build": (BuildOptions, ""),
     "train sft": (SftOptions, ""),
@@ -44,7 +43,7 @@ VERBS: dict[str, tuple[type[Any], str]] = {
     "evaluate": (EvaluateOptions, "run"),
     "report": (ReportOptions, "eval"),
 }
-#: Flags of text, and why each is harmless; other text is refused.
+#: Allowed text flags, and why each is harmless; other text flags are refused.
 TEXT = {
     "agents": "names of agents; what stands behind an @ is a path inside the folder",
     "backbone": "one that a recipe may name",
@@ -58,22 +57,22 @@ TEXT = {
     "task": "a puzzle",
     "variant": "a variant, or a name in the recipe",
 }
-#: Flags that run a file, or send something: not even with a path inside the folder.
+#: Flags that execute a file or send data, refused even with a path inside the folder.
 REFUSED = ("reward", "rule", "run_code", "push", "hub", "send", "wandb", "trackio", "engine")
-#: Paths that are written.
+#: Flags of output paths.
 OUTPUTS = ("out", "figures")
 _FOLDER = "recipes/reproduce"
 
 
 def names() -> list[str]:
-    """The presets in this package."""
+    """Names of the package's presets."""
     every = (path.name for path in (resources.files("recommit") / _FOLDER).iterdir())
     return sorted(name.removesuffix(".yaml") for name in every if name.endswith(".yaml"))
 
 
 @dataclass(frozen=True)
 class Line:
-    """One command of a preset, checked, with its paths in a folder."""
+    """One validated command of a preset, with its paths placed in a folder."""
 
     verb: str
     words: tuple[str, ...]
@@ -83,12 +82,12 @@ class Line:
 
     @property
     def config(self) -> Any:
-        """That of a training run; None of other commands."""
+        """The configuration of a training run; None for other commands."""
         return self.options.config() if isinstance(self.options, SftOptions | GrpoOptions) else None
 
 
 def load(preset: str, out: Path, changes: Sequence[str] = ()) -> list[Line]:
-    """The commands of a preset, by name or file, in a folder; its training runs with changes to their recipes."""
+    """The commands of a preset (name or file) in a folder, with ``changes`` to the recipes of its training runs."""
     named = resources.files("recommit") / _FOLDER / f"{preset}.yaml"
     if not named.is_file() and not Path(preset).is_file():
         raise ValueError(f"preset: expected a file or one of {', '.join(names())}, got {preset}")
@@ -108,7 +107,7 @@ def load(preset: str, out: Path, changes: Sequence[str] = ()) -> list[Line]:
 
 
 def line(text: str, out: Path, changes: Sequence[str] = ()) -> Line:
-    """One command, refused where it says more than a preset may."""
+    """Parse and validate one command."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -138,7 +137,7 @@ def line(text: str, out: Path, changes: Sequence[str] = ()) -> Line:
 
 
 def _flags(words: list[str], positional: str) -> Iterator[tuple[str, list[str]]]:
-    """Flags with their values, that without a name first."""
+    """Split words into flags and their values, the positional argument first."""
     groups = [[positional]] if words and not words[0].startswith("--") else list[list[str]]()
     for word in words:
         if word.startswith("--"):
@@ -154,7 +153,7 @@ def _flags(words: list[str], positional: str) -> Iterator[tuple[str, list[str]]]
 
 
 def _placed(name: str, hint: Any, words: list[str], out: Path) -> tuple[list[str], list[Path]]:
-    """The values of a flag with paths in the folder, and these paths; text that could be something else is refused."""
+    """A flag's values with paths placed in the folder, and these paths; refuses unsafe text."""
     kinds = _kinds(hint)
     if Path in kinds:
         paths = [_inside(name, word, out) for word in words]
@@ -182,14 +181,14 @@ def _inside(name: str, word: str, out: Path) -> Path:
 
 
 def _kinds(hint: Any) -> set[Any]:
-    """The types of one value of a flag."""
+    """The possible types of one value of a flag."""
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) in (tuple, typing.Union):
         return set().union(*map(_kinds, typing.get_args(hint)))
     return {hint}
 
 
 def _value(name: str, hint: Any, words: list[str]) -> Any:
-    """The words of a flag as a value of its type."""
+    """Convert the words of a flag to a value of its type."""
     kinds = _kinds(hint) - {types.NoneType, ...}
     if kinds == {bool}:
         return True
@@ -203,7 +202,7 @@ def _value(name: str, hint: Any, words: list[str]) -> Any:
 
 
 def _one(kinds: set[Any], word: Any) -> Any:
-    """A word as the number or path that a flag takes; a schema refuses what is none."""
+    """Convert a word to a number or path, if the flag takes one; the schema checks the result."""
     if Path in kinds:
         return Path(word)
     return recipe_text.read(word) if kinds & {int, float} and isinstance(word, str) else word

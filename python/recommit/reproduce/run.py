@@ -1,10 +1,9 @@
-"""``recommit reproduce``: the commands of a preset, run by the processes of a slot one after the other, watched, and
-stopped so that they can go on.
+"""``recommit reproduce``: run a preset's commands on the slots of a fleet, with progress, resumably.
 
-Each begins once all that it reads is written. One whose output stands, and was made by the same command from the same
-inputs, is skipped; any other is run, and its verb resumes or refuses what is there. Ctrl-C lets what has begun save
-itself and begins nothing else; a second one ends everything at once. Where one fails, what runs beside it goes on to
-its end, and the rest is not begun.
+A command starts once all its inputs are written. It is skipped if its output exists and was made by the same command
+from the same inputs; otherwise it is run, and resumes or refuses existing output. Ctrl-C lets running commands save and
+starts no others; a second one ends all at once. If a command fails, those running beside it finish, and no others
+start.
 """
 
 from __future__ import annotations
@@ -41,52 +40,52 @@ if TYPE_CHECKING:
     from recommit.reproduce.preset import Line
 
 FAILED, INTERRUPTED = 1, 130
-#: Seconds between looks at what runs, and those that a launcher of one's own has to end its ranks.
+#: Polling interval, and time for a custom launcher to end its ranks, in seconds.
 PAUSE, PATIENCE = 0.25, 15.0
-#: Lines of a log that are shown when its command failed.
+#: Log lines shown when a command fails.
 SHOWN = 12
-#: Files of up to this many bytes count by their content, larger ones by their size: a digest of them lies beside them.
+#: Files up to this size are stamped by content, larger ones by size: their digests are in small files beside them.
 SMALL = 1 << 16
-#: Below the folder of a reproduction: records and logs of its commands.
+#: Subfolder for the records and logs of commands.
 LOGS = "launch"
 
 
 @dataclass(frozen=True)
 class Job:
-    """One command."""
+    """One command of a reproduction."""
 
     name: str
     words: tuple[str, ...]
-    #: What it writes, and what it reads of other jobs.
+    #: Output path, and inputs from other jobs.
     out: Path
     inputs: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, line: Line, root: Path, fleet: Fleet) -> Job:
-        """A command of a preset, with what the call says of every command."""
+        """The job of a preset's command, with the fleet's common flags."""
         words = (*line.verb.split(), *line.words, *fleet.told(line.verb))
         return cls(line.out.relative_to(root).as_posix(), words, line.out, line.inputs)
 
     @property
     def trains(self) -> bool:
-        """True of a training run, on ranks."""
+        """True for training runs."""
         return self.words[:2] in (("train", "sft"), ("train", "grpo"))
 
     @property
     def sealed(self) -> int:
-        """When a training run sealed its files; 0 if it has not."""
+        """Time at which a training run was sealed (mtime in ns); 0 if it is not finished."""
         seal = self.out / verified.DIGESTS
         return seal.stat().st_mtime_ns if self.trains and "best.json" in verified.digests(self.out) else 0
 
     def made(self, status: int, before: int) -> bool:
-        """True once all of its output is there. Of a run that is a seal that is not the one ``before``, whatever its
-        launcher's status: a rank may have a mishap on its way out, and a launcher may start none."""
+        """True if all output exists. A training run needs a seal newer than ``before``, whatever its launcher's status:
+        a rank may crash on exit, and a launcher may start no rank at all."""
         if self.trains:
             return self.sealed not in (0, before)
         return status == 0 and os.path.lexists(self.out)
 
     def record(self, root: Path) -> dict[str, Any]:
-        """What it was made by and of, and what it is, wherever the folder of all has moved."""
+        """Command, inputs and output of the job, independent of the location of ``root``."""
         return {
             "command": [word.replace(str(root), ".") for word in self.words],
             "inputs": [stamp(path) for path in self.inputs],
@@ -95,7 +94,7 @@ class Job:
 
 
 def stamp(path: Path) -> str:
-    """Tells one output from another: names, sizes, and the content of small files, which hold digests of the others."""
+    """A hash of an output: names, sizes, and the content of small files, which include digests of the others."""
     if path.is_file():
         return files.file_sha256(path)
     parts = []
@@ -106,15 +105,15 @@ def stamp(path: Path) -> str:
 
 
 def shown(options: ReproduceOptions) -> str:
-    """The commands of a preset as a shell would run them, one after the other."""
+    """The commands of a preset as a shell script."""
     out, fleet = options.out.absolute() if options.out else Path("OUT"), options.fleet(elsewhere=True)
     jobs = [Job.of(line, out, fleet) for line in preset.load(options.preset, out, options.set)]
     return "".join(f"{shlex.join(fleet.command(fleet.slots[0], job.words))}\n" for job in jobs)
 
 
 def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None]) -> str:
-    """A table of the training runs of a preset, alike ones together, as estimated where every rank is a card of this
-    name; how long all of them take on the GPUs of the call, and how many do not fit."""
+    """A table of estimates for the training runs of a preset, grouped by configuration, with every rank on a ``card``;
+    the total time on the reproduction's GPUs, and the number of runs that do not fit."""
     from recommit.estimate.costs import estimate, gib
 
     fleet, specs, kinds = options.fleet(elsewhere=True), dict[Path, list[Any]](), dict[str, list[Any]]()
@@ -156,7 +155,7 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
     head = "run | states of a learning pass | runs | tokens of a step | kernels | compiled | GiB of a rank"
     whole, each = (" to ".join(f"{n * by:.2f}" for n in hours) for by in (1 / len(fleet.slots), fleet.ranks))
     fit = f"all fit {gib(machine.limit)} GiB"
-    if large:  # one more estimate
+    if large:  # estimate with checkpointing
         config, model, puzzles = max(large, key=itemgetter(0))[2]
         engine = replace(config.engine, checkpointing=True, compile="none")
         less = gib(estimate(replace(config, engine=engine), model, puzzles, machine, counted).memory.peak)
@@ -172,7 +171,7 @@ def planned(options: ReproduceOptions, card: str, progress: Callable[[str], None
 
 
 def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
-    """Run what is missing of a preset; 0, or the status of what failed."""
+    """Run the missing commands of a preset; returns 0, or the status of a failure."""
     if options.out is None:
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
@@ -181,7 +180,7 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
     marks = {place.relative_to(folder).parts[0] for place in places}
     ownership.refuse_foreign(folder, (*marks, LOGS), "a reproduction of this preset")
     files.make_folders(files.Files(), folder)
-    with Lock(folder, work="reproduction"):  # two would sweep each other's files away
+    with Lock(folder, work="reproduction"):  # two would remove each other's temporary files
         for place in {parent for line in lines for parent in line.out.parents if folder in parent.parents}:
             files.own_folder(place)
             files.make_folders(files.Files(), place)
@@ -189,7 +188,7 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
 
 
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
-    """Do all jobs, as many at a time as there are slots; 0, or ``FAILED``, or ``INTERRUPTED``. Records and logs lie in
+    """Run all jobs, one per slot at a time; returns 0, ``FAILED`` or ``INTERRUPTED``. Records and logs are in
     ``logs``."""
     for folder in (logs, *(job.out for job in jobs)):
         files.own_folder(folder)
@@ -225,7 +224,7 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
 
 
 def _next(waiting: Sequence[Job], running: Sequence[Job]) -> Job | None:
-    """The first that reads nothing of what an earlier one is still to write."""
+    """The first waiting job whose inputs are not written by a running or earlier waiting job."""
     for number, job in enumerate(waiting):
         missing = [each.out for each in (*running, *waiting[:number])]
         if not any(out == path or path in out.parents or out in path.parents for out in missing for path in job.inputs):
@@ -238,7 +237,7 @@ def _file(job: Job, logs: Path, ending: str) -> Path:
 
 
 def _stands(job: Job, logs: Path) -> bool:
-    """True if the output is there as the same command left it, and so are its inputs."""
+    """True if output and inputs are unchanged since the same command finished."""
     record = _file(job, logs, "json")
     if not record.is_file() or not os.path.lexists(job.out):
         return False
@@ -249,7 +248,7 @@ def _stands(job: Job, logs: Path) -> bool:
 
 
 def _judged(place: _Place, board: Board, logs: Path, *, stopped: bool) -> int:
-    """Say what became of a job, and write down what was made; the status that follows from it."""
+    """Report how a job ended, and record its output; returns the resulting status."""
     status, job, made = place.ended()
     if made:
         record = json.dumps(job.record(logs.parent), indent=2) + "\n"
@@ -268,19 +267,19 @@ def _judged(place: _Place, board: Board, logs: Path, *, stopped: bool) -> int:
 
 
 class _Place:
-    """A slot, the processes that are there, and the job that they do now. They stay for the next job, unless it is to
-    be on other ranks, and end with a job that fails."""
+    """A slot with its worker process and current job. The worker is reused for the next job, unless that needs other
+    ranks, and exits when a job fails."""
 
     def __init__(self, fleet: Fleet, number: int, logs: Path) -> None:
         self.fleet, self.slot, self.logs = fleet, fleet.slots[number], logs
         self.queue, self.log = logs / f"worker-{number}", logs
         self.job: Job | None = None
         self.process: subprocess.Popen[bytes] | None = None
-        #: Of the job among those of the process, and where the process computes.
+        #: Index of the job in the worker's queue, and True if the worker runs on ranks.
         self._number, self._on_ranks = 0, False
 
     def begin(self, job: Job) -> None:
-        """Have it done."""
+        """Start a job."""
         on_ranks = self.fleet.on_ranks(self.slot, job.words)
         if self.process is not None and (on_ranks != self._on_ranks or worker.spent(self.queue, self._number)):
             self.end()
@@ -297,7 +296,7 @@ class _Place:
             files.make_folders(files.Files(), self.queue)
             self._number, self._on_ranks = 0, on_ranks
             worker.put(self.queue, 0, job.words, self.log)
-            #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
+            #: True if ranks read our pipe; ranks of a custom launcher only get SIGTERM, through the launcher.
             self._tethered = not self.fleet.launches(job.words)
             self.process = subprocess.Popen(
                 launch.program(self.fleet.worker(self.slot, self.queue, on_ranks=on_ranks)),
@@ -306,17 +305,17 @@ class _Place:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**self.fleet.environment(self.slot, os.environ), **({TETHER: "1"} if self._tethered else {})},
-                start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
+                start_new_session=True,  # or a terminal's Ctrl-C would make launchers kill their ranks
             )
 
     @property
     def status(self) -> int | None:
-        """That of the job, once it has ended."""
+        """Exit status of the job, None while it runs."""
         assert self.process is not None
         return 0 if worker.done(self.queue, self._number) else self.process.poll()
 
     def ended(self) -> tuple[int, Job, bool]:
-        """Free the slot: status and job, and whether all of its output is there. Processes that are done end."""
+        """Free the slot; returns status, job, and whether its output is complete. Reaps an exited worker."""
         assert self.process is not None
         assert self.job is not None
         status, job, self.job = self.status or 0, self.job, None
@@ -325,7 +324,7 @@ class _Place:
         return status, job, job.made(status, self._sealed)
 
     def lines_of_log(self) -> list[str]:
-        """Since it was started, up to what torchrun adds of its own when a rank has failed."""
+        """The job's log lines, without those that torchrun appends when a rank fails."""
         with safe_open.reading(self.log) as log:
             log.seek(self._begin)
             lines = log.read().decode("utf-8", "replace").splitlines()
@@ -333,7 +332,7 @@ class _Place:
         return lines[: next(added, None)]
 
     def stop(self) -> None:
-        """Let the job save itself."""
+        """Ask the job to save and stop."""
         assert self.process is not None
         if not self._tethered:
             self.process.terminate()
@@ -342,10 +341,10 @@ class _Place:
         try:
             self.process.stdin.write(b".")
         except BrokenPipeError:
-            return  # it has just ended by itself
+            return  # it has just exited
 
     def end(self) -> None:
-        """No process is left; nothing that was saved is lost."""
+        """Kill the worker; saved state is not affected."""
         if (process := self.process) is None:
             return
         self.process = None

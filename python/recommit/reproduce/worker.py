@@ -1,7 +1,7 @@
-"""One process for many commands of a preset, on every rank of a slot: ``python -m recommit.cli.worker QUEUE``.
+"""The worker process, one per rank of a slot, that runs commands of a preset: ``python -m recommit.cli.worker QUEUE``.
 
-Imports, process groups and frozen backbones stay from one command to the next, each of which is called as the command
-line calls it. The process ends with a command that fails.
+Imports, process groups and frozen backbones are kept between commands, each of which is called like from the command
+line. The process exits when a command fails.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from recommit.storage import files, safe_open, verified
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: Seconds between looks at the queue.
+#: Polling interval of the queue in seconds.
 PAUSE = 0.05
 
 
 def put(queue: Path, number: int, words: Sequence[str], log: Path) -> None:
-    """Add a command."""
+    """Add a command to the queue."""
     task = json.dumps({"words": list(words), "log": str(log)})
     files.replace(files.Files(), queue / f"{number}.json", task.encode())
 
 
 def done(queue: Path, number: int) -> bool:
-    """True once a command has ended well."""
+    """True once a command has succeeded."""
     return (queue / f"{number}.done").exists()
 
 
 def spent(queue: Path, number: int) -> bool:
-    """True if the memory of a command could not be given back."""
+    """True if a finished command's memory could not be released."""
     return done(queue, number) and not (queue / f"{number}.done").stat().st_size
 
 
 def work(queue: Path, run: Callable[[list[str]], int]) -> int:
-    """Run the commands of a queue as they come, up to the first that fails; its status."""
+    """Run queued commands until one fails; returns its status."""
     for number in count():
         while not (queue / f"{number}.json").exists():
             time.sleep(PAUSE)
@@ -56,7 +56,7 @@ def work(queue: Path, run: Callable[[list[str]], int]) -> int:
 
 
 def _write_to(log: Path) -> None:
-    """Let this process, and what it starts, write to the log of a command."""
+    """Redirect stdout and stderr, also of subprocesses, to the log of a command."""
     sys.stdout.flush()
     sys.stderr.flush()
     with os.fdopen(safe_open.append(log), "ab") as opened:
@@ -65,7 +65,7 @@ def _write_to(log: Path) -> None:
 
 
 def _cleared() -> bool:
-    """Give back what a command has left; False if its network is still in use."""
+    """Release a command's memory; False if its network is still in use."""
     gc.collect()
     if (torch := sys.modules.get("torch")) is None:
         return True

@@ -1,1 +1,1 @@
-"""What every run has, whatever it computes: a folder, checkpoints, ranks, progress."""
+"""Infrastructure of runs: folders, checkpoints, ranks, progress."""

@@ -1,10 +1,10 @@
-"""Checkpoints that are whole or do not count.
+"""Atomic, verified checkpoints.
 
     RUN/checkpoints/step-00000500/   what the run needs to go on, and policy/, a policy that anybody can load
                        .../DIGESTS   sha256 of every file, written last (see ``recommit.storage.verified``)
 
-A checkpoint is made under a temporary name, every file flushed, DIGESTS written last, the folder renamed, its parent
-flushed. Whatever a crash leaves is either swept away or fails the check, and is then skipped, aloud.
+A checkpoint is written under a temporary name: flush every file, write DIGESTS last, rename the folder, flush its
+parent. Leftovers of a crash are either removed, or fail verification and are skipped with a message.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PREFIX = "step-"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that was whole when it was read."""
+    """A verified checkpoint."""
 
     folder: Path
     step: int
 
 
 class Checkpoints:
-    """The checkpoints of one run. One writer at a time."""
+    """The checkpoints of one run; for a single writer."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,10 +44,10 @@ class Checkpoints:
         is_main_process: bool = True,
         barrier: Callable[[], None] = lambda: None,
     ) -> Checkpoint:
-        """Make the checkpoint of a step from what ``write`` puts into the folder it is given.
+        """Save the checkpoint of a step; ``write`` writes its files to the given folder.
 
-        With several ranks every one calls this and writes files of its own; the main process makes the folder and
-        seals it.
+        With several ranks, every rank calls this and writes its own files; the main process creates and seals the
+        folder.
         """
         target = self.folder / f"{_PREFIX}{step:08d}"
         temporary = self.folder / f".{target.name}.tmp"
@@ -59,14 +59,14 @@ class Checkpoints:
         barrier()
         if is_main_process:
             seal(temporary)
-            _remove(target)  # the same step again: only a torn one can be in the way
+            _remove(target)  # only a damaged one of the same step can exist
             temporary.rename(target)
             files.Files().flush_folder(self.folder)
         barrier()
         return Checkpoint(target, step)
 
     def newest(self, tell: Callable[[str], None]) -> Checkpoint | None:
-        """The last whole checkpoint; damaged ones are reported to ``tell`` and skipped."""
+        """The newest intact checkpoint; damaged ones are reported to ``tell`` and skipped."""
         for folder in sorted(self.folder.glob(f"{_PREFIX}*"), reverse=True):
             try:
                 return Checkpoint(folder, verify(folder))
@@ -78,30 +78,30 @@ class Checkpoints:
         return next(self.folder.glob(f"{_PREFIX}*"), None) is not None
 
     def remove_after(self, step: int) -> None:
-        """Remove those of later steps, which are not whole where a run goes on from ``step``: as the newest of what is
-        kept they would cost it those that are."""
+        """Remove checkpoints of later steps when a run resumes from ``step``: they are damaged, and as the newest they
+        would make ``prune`` delete intact ones."""
         for folder in sorted(self.folder.glob(f"{_PREFIX}*")):
             if _step(folder) > step:
                 _remove(folder)
 
     def prune(self, keep: int, besides: set[int]) -> None:
-        """Remove all but the ``keep`` newest and those of the steps ``besides``."""
+        """Remove all but the ``keep`` newest and those of steps in ``besides``."""
         for folder in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep]:
             if _step(folder) not in besides:
                 _remove(folder)
 
 
 def _remove(folder: Path) -> None:
-    """Remove a checkpoint; of a link the link alone."""
+    """Remove a checkpoint folder, or only the link if it is one."""
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():
-        (folder / verified.DIGESTS).unlink(missing_ok=True)  # first, so that a half-removed one never counts
+        (folder / verified.DIGESTS).unlink(missing_ok=True)  # first, so that a half-removed one is never valid
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def seal(folder: Path) -> None:
-    """Flush every file of a folder and write its digests."""
+    """Flush all files of a folder and write its digests."""
     disk = files.Files()
     (folder / verified.DIGESTS).unlink(missing_ok=True)
     every = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -117,7 +117,7 @@ def seal(folder: Path) -> None:
 
 
 def verify(folder: Path) -> int:
-    """The step of a checkpoint; refuses one whose files are not what they were when it was sealed."""
+    """Check the files of a checkpoint against its digests; returns its step."""
     if links := [path for path in folder.rglob("*") if path.is_symlink()]:
         raise errors.Damaged(f"{folder}: expected files, got a link: {links[0].relative_to(folder)}")
     if not verified.verify(folder):

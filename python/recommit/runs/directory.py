@@ -1,4 +1,4 @@
-"""A run directory: what was run, with what, and everything it said.
+"""The run directory: configuration, versions, logs and results of a run.
 
 config.json      the whole configuration          versions.json   of everything that computes
 metrics.jsonl    one line per logged step         timing.jsonl    what depends on the machine
@@ -32,23 +32,22 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
-#: Files in the digests of a run that has begun, and of a finished one; ``timing.jsonl`` and curves depend on the
-#: machine.
+#: Files with digests in a started, and in a finished run; ``timing.jsonl`` and curves depend on the machine.
 LOGS = ("metrics.jsonl",)
 BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
-#: Folders that a run writes to.
+#: Folders that a run may write to.
 FOLDERS = ("checkpoints", "tensorboard", "wandb")
-#: A folder with one of these is that of a run.
+#: Entries that identify a run's folder.
 MARKS = ("config.json", "versions.json", *FOLDERS)
-#: Fields of ``EngineConfig`` that change no number.
+#: Fields of ``EngineConfig`` that do not affect results.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing")
-#: Fields of ``RunConfig`` that say who looks on.
+#: Fields of ``RunConfig`` that only affect reporting.
 WATCHING = ("tensorboard",)
 
 
 class RunDirectory:
-    """Opens or makes a run's folder, alone: a second run in it is refused. Only the main process writes."""
+    """Opens or creates a run's folder and locks it against a second run. Only the main process writes."""
 
     def __init__(self, folder: str | Path, *, is_main_process: bool = True) -> None:
         self.folder, self.is_main_process = Path(folder).absolute(), is_main_process
@@ -69,7 +68,7 @@ class RunDirectory:
             files.sweep(disk, self.folder)
             files.sweep(disk, self.checkpoints.folder)
             if not any(os.path.lexists(self.folder / name) for name in MARKS):
-                self.write("versions.json", versions())  # from now on the folder is ours, wherever this start ends
+                self.write("versions.json", versions())  # marks the folder as ours, even if this start fails
         except BaseException:
             self._lock.__exit__()
             raise
@@ -80,7 +79,7 @@ class RunDirectory:
             self._lock.__exit__()
 
     def begin(self, config: dict[str, Any]) -> None:
-        """Record the configuration; a run with a checkpoint goes on with no other."""
+        """Record the configuration; a run with a checkpoint refuses a different one."""
         if not self.is_main_process:
             return
         before, now = self.read("config.json"), json.loads(json.dumps(config))
@@ -91,21 +90,21 @@ class RunDirectory:
             verified.write_digests(files.Files(), self.folder, {})
         self.write("config.json", now)
         self.write("versions.json", versions())
-        self._seal(BEGUN)  # it says which data a run goes on with
+        self._seal(BEGUN)  # it names the data of a resumed run
 
     def _go_on(self, before: dict[str, Any], now: dict[str, Any]) -> None:
-        """Refuse another configuration, unless nothing was trained with the one before."""
+        """Refuse a different configuration, unless nothing was trained with the previous one."""
         if not ownership.differences(before, now):
             return
         if self.checkpoints.any() or "kind" not in before:
             ownership.check(self.folder, before, now)
         say(f"{self.folder}: nothing was trained here yet; the configuration of the earlier start is replaced")
-        if "init" not in now and (self.folder / "backbone").is_dir():  # of the earlier configuration
+        if "init" not in now and (self.folder / "backbone").is_dir():  # created by the earlier configuration
             files.Files().remove_folder(self.folder / "backbone")
 
     def seal(self) -> None:
-        """Write the digests of a run after its last step; ``begin`` checks and removes them. Without its best policy
-        a run is not finished."""
+        """Write the digests of a finished run; ``begin`` checks and removes them. Raises if the best policy is
+        missing."""
         if not self.is_main_process:
             return
         if not (best := best_policy(self.folder)).is_dir():
@@ -116,11 +115,11 @@ class RunDirectory:
         verified.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
 
     def log_digests(self) -> dict[str, str]:
-        """Digests of the logs, for a checkpoint to record."""
+        """Digests of the logs, recorded in checkpoints."""
         return {name: files.file_sha256(self.folder / name) for name in LOGS}
 
     def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
-        """Refuse logs that are not those of the checkpoint, to whose length they have been cut."""
+        """Refuse logs, already truncated to the checkpoint's length, that differ from its digests."""
         for name in LOGS:
             if self.is_main_process and files.file_sha256(self.folder / name) != digests_by_name.get(name):
                 raise errors.Damaged(
@@ -129,24 +128,24 @@ class RunDirectory:
                 )
 
     def read(self, name: str) -> Any:
-        """A JSON file of the run, None if there is none."""
+        """Read a JSON file of the run; None if missing."""
         return verified.values(self.folder, name) if verified.exists(self.folder, name) else None
 
     def write(self, name: str, value: Any) -> None:
-        """Replace a JSON file of the run, whole or not at all, unless it is the same."""
+        """Atomically replace a JSON file of the run, unless unchanged."""
         data = (json.dumps(value, indent=2) + "\n").encode()
         if self.is_main_process:
             files.keep(files.Files(), self.folder / name, data)
 
 
 def versions() -> dict[str, Any]:
-    """Versions of Python, the machine and every package that can change a result; None where one is missing."""
+    """Versions of Python, the platform and all packages that can affect results; None for missing ones."""
     about = {"python": platform.python_version(), "platform": platform.platform()}
     return {**about, **{name: version_of(name) for name in PACKAGES}}
 
 
 def lasting(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration without what may change when a run goes on: ranks, how ZeRO splits, where curves go."""
+    """The configuration without fields that may change on resume: ranks, ZeRO sharding, reporting."""
     kept = {name: value for name, value in config.items() if name != "ranks"}
     for section, left_out in (("engine", PLACEMENT), ("run", WATCHING)):
         kept[section] = {name: each for name, each in (config.get(section) or {}).items() if name not in left_out}
@@ -161,7 +160,7 @@ def best_policy(folder: str | Path) -> Path:
 
 
 def recipe_of(run: str | Path, task: str = "") -> DataSpec:
-    """The data spec of a run; of several data sets that of ``task``, a puzzle with or without its size."""
+    """The data spec of a run; with several data sets that of ``task``, a puzzle with or without its size."""
     recipes = recipes_of(run)
     chosen = of_tasks(recipes, (task,)) if task else recipes
     if len(chosen) != 1:
@@ -175,7 +174,7 @@ def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
 
 
 def recipes_of(run: str | Path) -> list[DataSpec]:
-    """The specs of a run's data sets, also for a policy of the package."""
+    """The specs of a run's data sets, also for a packaged policy."""
     run = pretrained.find(run)
     if not Path(run).is_dir():
         raise pretrained.unknown(run, "a training run")

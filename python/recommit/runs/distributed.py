@@ -1,5 +1,5 @@
-"""The processes of one run, whichever launcher started them. Launchers end all ranks when one has ended: torchrun and
-DeepSpeed's do by themselves, srun by ``--kill-on-bad-exit=1``."""
+"""The ranks of a run, for any launcher. Launchers must end all ranks when one has failed: torchrun's and DeepSpeed's do
+by default, srun with ``--kill-on-bad-exit=1``."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-#: Seconds in which ranks that share steps take one; a backend's own limit ends those that never do (NCCL's is 10
-#: minutes, gloo's 30).
+#: Seconds without a step after which ranks print their stacks; the backend's timeout ends ranks that hang (NCCL: 10
+#: minutes, gloo: 30).
 STALLED = 300.0
-#: Variables of a launcher, and SLURM's names for them.
+#: Launcher variables, and SLURM's names for them.
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
 
 
 @dataclass(frozen=True)
 class Team:
-    """This process among ``world``. Every rank calls every method in the same order."""
+    """This rank among ``world`` ranks. Every rank calls every method in the same order."""
 
     rank: int = 0
     world: int = 1
@@ -40,8 +40,8 @@ class Team:
         return self.rank == 0
 
     def watch(self, seconds: float = STALLED) -> None:
-        """Print where every thread of this rank is if this is not called again in time: a rank that hangs is one that
-        waits for no other."""
+        """Print the stacks of all threads unless called again in time; the rank that causes a hang is the one not
+        waiting for others."""
         if self.world > 1:
             faulthandler.dump_traceback_later(seconds, repeat=True)
 
@@ -50,15 +50,15 @@ class Team:
             self.all_reduce_sum([0.0])
 
     def all_reduce_sum(self, values: list[float]) -> list[float]:
-        """Each value summed over ranks."""
+        """Sum each value over ranks."""
         return self._reduce(values, "SUM")
 
     def all_reduce_max(self, value: int) -> int:
-        """The largest of the values of all ranks."""
+        """Maximum over ranks."""
         return int(self._reduce([float(value)], "MAX")[0])
 
     def gather(self, value: T) -> list[T]:
-        """The value of every rank, by rank: arrays, or other plain values."""
+        """The values of all ranks, in rank order: arrays or other picklable values."""
         if self.world == 1:
             return [value]
         import torch.distributed as dist
@@ -80,7 +80,7 @@ class Team:
         return tensor.tolist()
 
     def all_reduce(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor summed over ranks, in its place."""
+        """Sum a tensor over ranks, in place."""
         import torch.distributed as dist
 
         dist.all_reduce(tensor)
@@ -88,7 +88,7 @@ class Team:
 
 
 def join(device: str) -> Team:
-    """The ranks that a launcher (deepspeed, torchrun, srun) started; alone if there was none."""
+    """Initialise the process group with DeepSpeed (started by deepspeed, torchrun, srun, or as a single process)."""
     announce(os.environ)
     warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # DeepSpeed's older names
     import deepspeed
@@ -97,8 +97,8 @@ def join(device: str) -> Team:
 
     where = find_device(device)
     if where.type == "cpu":
-        # Otherwise a shared-memory operation is compiled at the first start: a minute, a compiler and ninja, for
-        # nothing.
+        # Otherwise DeepSpeed compiles an unused shared-memory operation at the first start, which takes a minute, a
+        # compiler and ninja.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     else:
         torch.cuda.set_device(where)
@@ -109,13 +109,13 @@ def join(device: str) -> Team:
 
 
 def meet(device: str) -> Team:
-    """The ranks that a launcher started, without DeepSpeed. Alone if there was none."""
+    """Initialise the process group without DeepSpeed; a single process needs none."""
     environment = dict(os.environ)
     announce(environment)
     if (world := int(environment["WORLD_SIZE"])) == 1:
         return Team(device=find_device(device))
     os.environ.update(environment)
-    where = find_device(device)  # by LOCAL_RANK, which SLURM has by another name
+    where = find_device(device)  # reads LOCAL_RANK, set above for SLURM
     import torch.distributed as dist
 
     if where.type == "cuda":
@@ -131,7 +131,7 @@ def _backend(device: torch.device) -> str:
 
 
 def announce(environment: Any) -> None:
-    """Set the variables that a launcher left unset; without RANK and its like DeepSpeed would look for MPI and fail."""
+    """Set missing launcher variables; without RANK etc. DeepSpeed would look for MPI and fail."""
     if "RANK" not in environment and int(environment.get("SLURM_NTASKS", "1")) > 1:
         for name, own in _SLURM.items():
             environment[name] = environment[own]
@@ -142,17 +142,17 @@ def announce(environment: Any) -> None:
             )
         environment.setdefault("MASTER_PORT", "29500")
     alone = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
-    for name, value in alone.items():  # the system finds a port
+    for name, value in alone.items():  # port 0: chosen by the system
         environment.setdefault(name, value)
 
 
 def arguments(words: list[str]) -> list[str]:
-    """The words without DeepSpeed's own ``--local_rank``, which its launcher also sets in the environment."""
+    """Drop ``--local_rank``, which DeepSpeed's launcher adds and also sets in the environment."""
     return [argument for argument in words if not argument.startswith("--local_rank=")]
 
 
 def _leave() -> None:
-    """End the process group at exit, and not between two runs: DeepSpeed keeps its groups, and a second meeting at the
+    """Destroy the process group at exit, not between runs: DeepSpeed keeps its groups, and a second rendezvous at the
     same port may fail."""
     import torch.distributed as dist
 
@@ -161,14 +161,14 @@ def _leave() -> None:
 
 
 def end(status: int) -> NoReturn:
-    """End a rank's process at once: at a usual exit, torch's threads abort it about once in a hundred times."""
+    """Exit immediately: on a normal exit, torch's threads abort the process about once in a hundred times."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
 def find_device(name: str) -> torch.device:
-    """A device of this machine by name; ``auto`` is the GPU of this process if there is one, and so is ``cuda``."""
+    """A device by name; ``cuda`` is the local rank's GPU, and ``auto`` too, or the CPU if there is none."""
     available = torch.cuda.is_available()
     if name == "auto":
         name = "cuda" if available else "cpu"
@@ -184,13 +184,13 @@ def find_device(name: str) -> torch.device:
 
 
 def split_batches(items: NDArray[np.int64], world: int, size: int = 0) -> list[NDArray[np.int64]]:
-    """Batches of at most ``size`` items; without a size, of one forward pass at most, and enough for every rank."""
+    """Batches of at most ``size`` items; without a size, at most ``PASS`` items, and enough batches for every rank."""
     size = size or min(PASS, -(-len(items) // world))
     return [items[begin : begin + size] for begin in range(0, len(items), max(size, 1))]
 
 
 def rank_batches(batches: list[NDArray[np.int64]], team: Team, together: bool) -> list[NDArray[np.int64]]:
-    """A rank's batches. If all ranks need equally many, it has an empty one where others have one more."""
+    """A rank's batches, padded with an empty one if ``together`` and others have one more."""
     mine = batches[team.rank :: team.world]
     idle = together and len(mine) * team.world < len(batches)
     return [*mine, batches[0][:0]] if idle else mine

@@ -1,4 +1,4 @@
-"""How this process computes: threads, memory that it gives back, random streams."""
+"""Settings of this process: threads, memory, random state."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from recommit.rng import kept_streams
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Of glibc's ``mallopt``: how much may lie free before it goes back, and how large a block is mapped by itself.
+#: Parameters of glibc's ``mallopt``: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 @contextmanager
 def torch_settings(count: int = 0, *, inference: bool = False) -> Iterator[None]:
-    """This many threads of torch meanwhile (0: those that suit each network); they and global random streams are
-    afterwards as before, for other work in this process. ``inference`` keeps freed memory: nothing is trained.
+    """Within this context, use ``count`` torch threads (0: suited to each network); restores threads and global random
+    state on exit. ``inference`` keeps freed memory in the process.
 
-    glibc gives what many pictures took back at once, and asks for it anew at the next pass. That was a fifth
-    of the time of 256 pictures with eight augmentations.
+    By default glibc returns the memory of a large batch to the system and requests it again at the next pass, which
+    took a fifth of the time for 256 pictures with eight augmentations.
     """
     before = torch.get_num_threads()
     if inference and (library := _library()) is not None:
@@ -49,10 +49,10 @@ def _library() -> Any:
 
 
 def trim() -> None:
-    """Return unused pages to the system; some 40 milliseconds.
+    """Return unused memory to the system; takes some 40 ms.
 
-    A step's tensors have many sizes. glibc keeps what they leave between smaller blocks, so that a run of hours grew
-    from 0.6 to 2.8 GiB. Where the library is another one, nothing is done.
+    Tensors of many sizes fragment glibc's heap, so that a run of hours grew from 0.6 to 2.8 GiB. No-op with other C
+    libraries.
     """
     library = _library()
     if library is not None:
@@ -60,7 +60,7 @@ def trim() -> None:
 
 
 def capture_random_state() -> dict[str, Any]:
-    """Python's, numpy's and torch's global generators."""
+    """State of Python's, numpy's and torch's global generators, as JSON values."""
     kind, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
     version, words, tail = random.getstate()
     return {
@@ -78,7 +78,7 @@ def restore_random_state(state: dict[str, Any]) -> None:
     version, words, tail = state["python"]
     random.setstate((version, tuple(words), tail))
     kind, keys, position, has_gauss, gauss = state["numpy"]
-    if not 0 <= position <= len(keys):  # numpy reads whatever lies there in memory
+    if not 0 <= position <= len(keys):  # numpy does not check it and would read out of bounds
         raise ValueError(f"numpy: expected a position of 0..{len(keys)}, got {position}")
     np.random.set_state((kind, np.array(keys, np.uint32), position, has_gauss, gauss))  # noqa: NPY002
     torch.set_rng_state(_tensor(state["torch"]))

@@ -1,4 +1,4 @@
-"""A run and its user: a line of progress, curves, Ctrl-C."""
+"""User interface of a run: progress line, curves, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: Set for ranks whose stdin is the other end of a pipe that the command which launched them holds.
+#: Set for ranks whose stdin is a pipe held by the command that launched them.
 TETHER = "RECOMMIT_TETHER"
 
 
 class Interrupt:
-    """Ctrl-C and SIGTERM end a run after the step that is under way; a second Ctrl-C ends it at once."""
+    """Handler of Ctrl-C and SIGTERM: end a run after the current step; a second Ctrl-C ends it at once."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -50,14 +50,14 @@ class Interrupt:
 
 
 def hold_tether() -> None:
-    """End with the command that launched this rank, if one did: it holds the other end of our stdin.
+    """If a command launched this rank, exit when that command ends: it holds the other end of our stdin.
 
-    A byte from there means Ctrl-C, to whichever rank reads it: ranks agree after every step. Its end means the end, at
-    once. Signals to a group or to the launcher would not do: launchers kill ranks half a minute after a signal, too
-    early for a long step, and torchrun's ranks are in no group of ours.
+    A byte means Ctrl-C, whichever rank reads it, since ranks synchronise interrupts after every step; end of file means
+    exit at once. Signals to a group or to the launcher would not work: launchers kill ranks half a minute after a
+    signal, too early for a long step, and torchrun's ranks are not in our process group.
     """
-    if os.environ.pop(TETHER, ""):  # once, and not by what this process starts
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    if os.environ.pop(TETHER, ""):  # once, and not inherited by subprocesses
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
         threading.Thread(target=_obey, daemon=True).start()
 
 
@@ -68,7 +68,7 @@ def _obey() -> None:
 
 
 class Progress:
-    """One line on stderr, rewritten on a terminal and repeated every ``pause`` seconds elsewhere."""
+    """A progress line on stderr, rewritten in place on a terminal, and printed every ``pause`` seconds elsewhere."""
 
     def __init__(self, total: int, first: int, *, pause: float = 20.0, quiet: bool = False) -> None:
         self.total, self.first, self.quiet = total, first, quiet
@@ -83,7 +83,7 @@ class Progress:
         self.write(f"step {step:,}/{self.total:,}  {pace}  {self.left(step)}")
 
     def between(self, step: int) -> None:
-        """Report a step that is not logged: few and long ones would leave the run silent."""
+        """Report an unlogged step: with few, long steps the run would otherwise be silent."""
         if step < self.total and self.due():
             self.write(f"step {step:,}/{self.total:,}  {self.left(step)}")
 
@@ -92,7 +92,7 @@ class Progress:
         return f"{clock(each * (self.total - step))} left"
 
     def due(self) -> bool:
-        """True if the last line is old enough; restarts the clock then."""
+        """True if a new line is due; then restarts the interval."""
         now = time.monotonic()
         if self.quiet or now - self._last < self.pause:
             return False
@@ -108,23 +108,23 @@ class Progress:
 
 
 def clock(seconds: float) -> str:
-    """For example 1:02:03 or 4:05."""
+    """Format a duration as 1:02:03 or 4:05."""
     minutes, rest = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 class Board:
-    """Progress of jobs of other processes: one line, and a line that stays for each that ended."""
+    """Progress of jobs in other processes: one live line, and a permanent line per finished job."""
 
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._line = Progress(total, 0, quiet=quiet)
         self.total, self.ended = total, 0
-        #: Name -> when it was first seen.
+        #: Start time by job name.
         self._begun: dict[str, float] = {}
 
     def show(self, running: list[tuple[str, str]]) -> None:
-        """Report running jobs: name, and what each says of its own progress."""
+        """Report running jobs as (name, last line of the job's own progress)."""
         for name, _ in running:
             self._begun.setdefault(name, time.monotonic())
         if running and self._line.due():
@@ -143,7 +143,7 @@ class Board:
 
 
 def last_line(log: Path) -> str:
-    """The last whole line of a log, cut; none if there is no file."""
+    """The last complete line of a log, truncated; empty if there is no file."""
     try:
         with reading(log) as opened:
             opened.seek(max(opened.seek(0, 2) - 4096, 0))
@@ -154,11 +154,11 @@ def last_line(log: Path) -> str:
 
 
 def refuse_missing(projects: Mapping[str, str]) -> None:
-    """Refuse a tracker that cannot be imported; asked before anything is built."""
+    """Refuse trackers that cannot be imported, before any work is done."""
     for package in (name for name, project in projects.items() if project):
         try:
             _tracker(package)
-        except (ImportError, AttributeError):  # a folder of W&B's runs is imported by the same name, and has no init
+        except (ImportError, AttributeError):  # a local folder ``wandb`` is importable too, without init
             raise ValueError(
                 f"{package}: expected the package {package} (pip install {package}, or with the rest of recommit "
                 f"{install(package)}), got none"
@@ -170,9 +170,9 @@ def _tracker(package: str) -> Any:
 
 
 class Curves:
-    """TensorBoard, silent where it is not installed, and trackers: by name the project of each, or none.
+    """Logs curves to TensorBoard, if installed, and to trackers (project by name).
 
-    The run's name and group there are those of its folder.
+    The run's name and group are derived from its folder.
     """
 
     def __init__(
@@ -189,17 +189,17 @@ class Curves:
                 self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
             except ImportError:
                 self._board = None
-        place = folder.absolute()  # two puzzles may have runs of one name, and a run goes on in its own folder
+        place = folder.absolute()  # the path, since two puzzles may have runs of the same name
         number = sha256(os.fsencode(place))[:16]
         name, group = "/".join(place.parts[-3:]), "/".join(place.parts[-3:-1])
         for package in (each for each, project in projects.items() if project):
-            # trackio knows a run again by its name alone.
+            # trackio identifies a resumed run by its name alone.
             own = {"id": number, "dir": str(folder), "name": name} if package == "wandb" else {}
             run = {"project": projects[package], "name": f"{name} {number[:6]}", "group": group, **own}
             self._tracked.append(_tracker(package)(**run, config=whole, resume="allow"))
 
     def add(self, step: int, values: dict[str, Any], prefix: str = "") -> None:
-        """Log every number in ``values``, nested ones by path."""
+        """Log all numbers in ``values``, nested ones by path."""
         flat = dict(_flat(values, prefix))
         if self._board is not None:
             for name, value in flat.items():

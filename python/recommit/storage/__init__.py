@@ -1,1 +1,1 @@
-"""Files that survive: written whole or not at all, locked, checked, one line after another."""
+"""Crash-safe files: atomic writes, locks, checksums, append-only logs."""

@@ -1,7 +1,7 @@
-"""Child processes that answer: one JSON line in for each request, one JSON line out.
+"""Child processes that answer requests: one JSON line in, one JSON line out.
 
-Nothing is pickled and nothing is forked. A child is gone as soon as its standard input ends, so that a killed command
-leaves no process behind.
+No pickling, no fork. A child exits as soon as its standard input ends, so that a killed command leaves no process
+behind.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class Children:
-    """Processes that are started when they are first needed, and ended with the block.
+    """A pool of child processes, started on demand and killed on exit from the context.
 
     Args:
-        module: whose ``main`` calls ``serve``.
-        count: processes at most.
-        about: the first line that each of them reads.
-        doing: what a child was doing with a request when it died, for a sentence.
-        settings: environment variables besides those of this process.
-        keep: descriptors that they keep open.
+        module: module whose ``main`` calls ``serve``.
+        count: largest number of processes.
+        about: value of the first line that each child reads.
+        doing: describes the work on a request, for the error if a child dies.
+        settings: additional environment variables.
+        keep: file descriptors that children inherit.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Children:
         for child in self._children:
             for pipe in (child.stdin, child.stdout):
                 if pipe is not None:
-                    with contextlib.suppress(OSError):  # what a killed child never read
+                    with contextlib.suppress(OSError):  # unread input of a killed child
                         pipe.close()
 
     def ask(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
-        """Number and reply of each request, as they come."""
+        """Yield (index, reply) of the requests as they complete."""
         todo: queue.SimpleQueue[tuple[int, Request] | None] = queue.SimpleQueue()
         done: queue.SimpleQueue[tuple[int, Reply | int]] = queue.SimpleQueue()
         needed = min(self._count, len(requests))
@@ -93,7 +93,7 @@ class Children:
             yield i, reply
 
     def _start(self) -> subprocess.Popen[str]:
-        """A child that knows what it is about. It has a session of its own: Ctrl-C is for the parent, which then ends
+        """Start a child and send the first line. It has its own session: Ctrl-C goes to the parent, which then kills
         it."""
         package = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -108,7 +108,7 @@ class Children:
             start_new_session=True,
         )
         assert child.stdin is not None
-        with contextlib.suppress(OSError):  # it died at once, which its first request finds
+        with contextlib.suppress(OSError):  # it died at once; its first request will report it
             child.stdin.write(json.dumps(self._about, default=str) + "\n")
             child.stdin.flush()
         return child
@@ -119,7 +119,7 @@ def _hand_over(
     todo: queue.SimpleQueue[tuple[int, Request] | None],
     done: queue.SimpleQueue[tuple[int, Reply | int]],
 ) -> None:
-    """Hand requests to one child, one at a time, and collect its replies; of a dead one the status."""
+    """Send requests to one child, one at a time, and collect the replies, or the exit status if it dies."""
     assert child.stdin is not None
     assert child.stdout is not None
     while (item := todo.get()) is not None:
@@ -127,16 +127,16 @@ def _hand_over(
             child.stdin.write(json.dumps(item[1]) + "\n")
             child.stdin.flush()
             reply = json.loads(child.stdout.readline())
-        except (OSError, ValueError):  # it is gone, perhaps in the middle of a line
+        except (OSError, ValueError):  # it died, perhaps in the middle of a line
             done.put((item[0], child.wait()))
             return
         done.put((item[0], reply))
 
 
 def serve(begin: Callable[[Any], Callable[[Request], Reply]]) -> Never:
-    """Be a child: ``begin`` reads the first line and gives the function that answers; until the input ends."""
+    """Run as a child until the input ends: ``begin`` gets the first line and returns the request handler."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    # Nothing but replies may reach the pipe, whatever a library prints, and no other code may read the requests.
+    # Only replies may reach the pipe, whatever a library prints, and no other code may read the requests.
     questions, pipe = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -150,4 +150,4 @@ def serve(begin: Callable[[Any], Callable[[Request], Reply]]) -> Never:
 def _listen(questions: TextIO, lines: queue.SimpleQueue[str]) -> None:
     for line in questions:
         lines.put(line)
-    os._exit(0)  # the parent is done with us, or dead: stop at once, even in the middle of an answer
+    os._exit(0)  # the parent is done or dead: exit at once, even in the middle of an answer

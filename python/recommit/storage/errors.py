@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class DataError(RuntimeError):
-    """Work on a data folder failed; whatever had been finished is intact. ``exit_status`` is the command line's."""
+    """Work on a folder failed; finished parts are intact. ``exit_status`` is that of the command."""
 
     exit_status = 1
 
 
 class DiskFull(DataError):
-    """No room left, or the size limit of files was hit. Make room and run the same command again: it resumes."""
+    """No space left, or a file size limit was hit. Free space and run the same command again: it resumes."""
 
 
 class OutOfMemory(DataError, MemoryError):
-    """No memory left. A smaller ``shard`` in the recipe, fewer workers or fewer threads need less."""
+    """Out of memory. A smaller ``shard`` in the recipe, fewer workers or fewer threads need less."""
 
 
 class FolderBusy(DataError):
@@ -35,7 +35,7 @@ class FolderVanished(DataError):
 
 
 class Damaged(DataError, ValueError):
-    """A file does not hold what was written into it; the message names it."""
+    """A file does not have the content that was written; the message names it."""
 
 
 class WorkerDied(DataError):
@@ -49,13 +49,13 @@ class Unavailable(DataError, ImportError):
 
 
 class WrongFolder(DataError, ValueError):
-    """The path cannot be the folder: a file, no permission, foreign files in it, or another run's."""
+    """The path cannot be used as the folder: it is a file, not accessible, or holds foreign files or another run."""
 
     exit_status = 2
 
 
 class NeedsFlag(DataError, ValueError):
-    """A place or a program that no file names; ``flag`` is what the command line lacks."""
+    """A place or program that files must not name is missing; ``flag`` is the command-line flag that passes it."""
 
     exit_status = 2
 
@@ -65,7 +65,7 @@ class NeedsFlag(DataError, ValueError):
 
 
 class WrongDataSpec(DataError, ValueError):
-    """A data spec that contradicts itself or asks for what does not exist."""
+    """A data spec that is contradictory or cannot be satisfied."""
 
     exit_status = 2
 
@@ -74,7 +74,7 @@ class NotEnough(WrongDataSpec):
     """There are fewer distinct instances than the spec asks for."""
 
 
-#: What the system says of a path that a call named, in the words of an argument.
+#: Explanations of system errors for a path given as an argument.
 OF_PATHS = {
     errno.EACCES: "you have no permission to read or write there",
     errno.EPERM: "you have no permission to read or write there",
@@ -90,7 +90,7 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def from_os(error: OSError, path: Path | str) -> DataError:
-    """The typed error for what the operating system said about ``path``."""
+    """The typed error for an ``OSError`` about ``path``."""
     why = error.strerror or str(error)
     if isinstance(error, NotAFile):
         return WrongFolder(f"{error.filename}: {why}")
@@ -104,25 +104,25 @@ def from_os(error: OSError, path: Path | str) -> DataError:
 
 
 def from_memory(error: MemoryError) -> OutOfMemory:
-    """The typed error for memory that ran out somewhere."""
+    """The typed error for a ``MemoryError``."""
     what = f" ({error})" if str(error) else ""
     return OutOfMemory(f"out of memory{what}; finished shards are intact; a smaller `shard` in the recipe needs less")
 
 
 def install(extra: str) -> str:
-    """The command, in a clone of the repository, that brings an extra."""
+    """The command that installs an extra, in a clone of the repository."""
     return f"pip install '.[{extra}]'"
 
 
 def need(package: str, extra: str) -> Unavailable:
-    """The error that says which extra brings a missing package."""
+    """The error for a missing package, naming the extra that installs it."""
     error = Unavailable(f"{package} is not installed; in a clone of recommit: {install(extra)}")
     error.name = package
     return error
 
 
 def refuse_missing(extra: str, *modules: str) -> None:
-    """Say of all these modules at once which are missing, and the extra, or extras, that have them."""
+    """Raise if any of the modules is missing, naming all missing ones and the extra that installs them."""
     if missing := [name for name in modules if is_missing(name)]:
         error = Unavailable(f"this command needs {', '.join(missing)}; in a clone of recommit: {install(extra)}")
         error.name = missing[0]
@@ -130,10 +130,10 @@ def refuse_missing(extra: str, *modules: str) -> None:
 
 
 def is_missing(module: str) -> bool:
-    """True if the module cannot be imported; nothing is imported to find out."""
+    """True if the module cannot be found; does not import it."""
     try:
         return find_spec(module) is None
     except ImportError:
         return True
-    except ValueError:  # it is there, without a file
+    except ValueError:  # loaded, but without a spec
         return False

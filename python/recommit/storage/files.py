@@ -1,4 +1,4 @@
-"""The changes that this package makes to a disk: all go through ``Files``, so that a test can make them fail."""
+"""All changes that this package makes to a disk go through ``Files``, so that tests can inject failures."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from recommit.storage import errors, safe_open
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-#: Temporary files are hidden, carry this ending, and are swept away by the next holder of the folder's lock.
+#: Suffix of temporary files, which are hidden and removed by the next holder of the folder's lock.
 TEMPORARY = ".tmp"
 
 
 class Files:
-    """The operations of the operating system that change a disk, one method each. Stateless; safe from any thread."""
+    """The system calls that change a disk, one method each. Stateless and thread-safe."""
 
     def make_folder(self, path: Path) -> None:
-        """Create one folder; its parent exists."""
+        """Create one folder; its parent must exist."""
         path.mkdir()
 
     def create(self, path: Path) -> int:
-        """A descriptor of a new, empty file."""
+        """Create a new file; returns its descriptor."""
         return safe_open.create(path)
 
     def append(self, path: Path) -> int:
-        """A descriptor that writes at the end of a file, made if it is not there."""
+        """Open a file for appending, creating it if missing; returns its descriptor."""
         return safe_open.append(path)
 
     def write(self, descriptor: int, data: memoryview) -> int:
-        """Write some of ``data``; how much."""
+        """Write some of ``data``; returns the number of bytes."""
         return os.write(descriptor, data)
 
     def flush(self, descriptor: int) -> None:
@@ -50,20 +50,20 @@ class Files:
         os.close(descriptor)
 
     def rename(self, source: Path, target: Path) -> None:
-        """Put ``source`` in the place of ``target`` in one step."""
+        """Atomically replace ``target`` by ``source``."""
         source.replace(target)
 
     def remove(self, path: Path) -> None:
-        """Remove a file; fine if it is gone already."""
+        """Remove a file if it exists."""
         path.unlink(missing_ok=True)
 
     def remove_folder(self, path: Path) -> None:
-        """Remove a folder with all that is in it, but nothing that a link in it leads to."""
+        """Remove a folder recursively, without following links."""
         shutil.rmtree(path)
 
     def flush_folder(self, path: Path) -> None:
         """Return once the folder's entries are on the disk."""
-        if os.name == "nt":  # folders cannot be opened there, and renames are journalled
+        if os.name == "nt":  # folders cannot be opened on Windows, and renames are journalled
             return
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -73,36 +73,36 @@ class Files:
 
 
 def write_all(files: Files, descriptor: int, data: bytes | memoryview) -> None:
-    """Write until everything is written."""
+    """Write all of ``data``."""
     view = memoryview(data).cast("B")
     while view:
         view = view[files.write(descriptor, view) :]
 
 
 class _Whole(io.RawIOBase):
-    """Writes a descriptor through ``Files``: each piece to its end, or an error."""
+    """A raw stream over a descriptor that writes through ``Files``, always completely."""
 
     def __init__(self, files: Files, descriptor: int) -> None:
         super().__init__()
         self.files, self.descriptor = files, descriptor
 
     def writable(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
-        """Write all of ``data``; how much that is."""
+        """Write all of ``data``; returns its size."""
         write_all(self.files, self.descriptor, data)
         return memoryview(data).nbytes
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Iterator[IO[bytes]]:
-    """The one writer of whole files: what the block writes takes the place of ``path`` once it has ended.
+    """Atomic file replacement: the file written in the context replaces ``path`` on exit.
 
-    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. A reader, at any
-    moment and after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on
-    as it is, but the system's complaint about the temporary name names ``path``.
+    It is written under a temporary name beside ``path``, flushed to disk, then renamed. A reader sees the old or the
+    new file, at any time and after any crash. If the block raises, the old file stays; ``OSError`` about the temporary
+    name is changed to name ``path``.
     """
     files, target = files or Files(), Path(path)
     safe_open.refuse_devices(target)
@@ -117,7 +117,7 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
         files.rename(temporary, target)
         files.flush_folder(target.parent)
     except BaseException as error:
-        with suppress(OSError):  # else the next holder of the lock sweeps it away
+        with suppress(OSError):  # else the next holder of the lock removes it
             files.remove(temporary)
         if isinstance(error, OSError) and str(error.filename) == str(temporary):
             error.filename, error.filename2 = str(target), None
@@ -125,13 +125,13 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
 
 
 def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
-    """Make ``path`` hold ``data``, whole or not at all; what the system has against it is a ``DataError``."""
+    """Atomically write ``data`` to ``path``; system errors become ``DataError``."""
     with _making(path, "file"), replacing(path, files) as file:
         file.write(data)
 
 
 def keep(files: Files, path: Path, data: bytes) -> None:
-    """``replace``, unless the file holds these very bytes."""
+    """``replace``, unless the file already has this content."""
     with suppress(OSError):
         if safe_open.content(path) == data:
             return
@@ -149,14 +149,14 @@ def _making(path: Path, kind: str) -> Iterator[None]:
 
 
 def temporary_name(path: Path) -> Path:
-    """An unforeseeable name beside ``path``, for the file that will take its place."""
+    """An unpredictable name beside ``path`` for a temporary file."""
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, "expected a file, got a folder", str(path))
     return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY}")
 
 
 def make_folders(files: Files, path: Path) -> None:
-    """Create ``path`` and what is missing above it, each flushed into its parent."""
+    """Create ``path`` and its missing parents, and flush each parent."""
     missing = []
     while not path.is_dir() and path not in missing:
         missing.append(path)
@@ -172,14 +172,14 @@ def make_folders(files: Files, path: Path) -> None:
 
 
 def own_folder(path: Path) -> None:
-    """Refuse a link in the place of a folder within ours: the files behind it are foreign."""
+    """Refuse a link in place of one of our folders: the files behind it are foreign."""
     if path.is_symlink():
         raise errors.WrongFolder(f"{path}: expected a folder, got a link")
 
 
 def refuse_links(folder: Path, *, links: bool = False) -> None:
-    """Refuse what is neither file nor folder below a folder that is copied, or into which a library writes or which it
-    reads, since it would wait for a pipe, and unless ``links`` may be there, links, which it would follow."""
+    """Refuse special files below a folder that is copied or that a library reads or writes, since that would block on a
+    pipe; and links, which it would follow, unless ``links`` are allowed."""
     for path in folder.rglob("*"):
         if path.is_symlink() and not links:
             raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")
@@ -187,20 +187,19 @@ def refuse_links(folder: Path, *, links: bool = False) -> None:
             raise errors.WrongFolder(f"{path}: expected a file, got something else")
 
 
-#: Names by ``temporary_name``, and of files that safetensors is writing: no file of a user has such a name.
+#: Names of ``temporary_name`` and of safetensors' temporary files, which no user's file has.
 _UNFORESEEN = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(TEMPORARY)}|\.tmp[0-9A-Za-z]{{6}}")
 
 
 def sweep_files(files: Files, folder: Path) -> None:
-    """Remove the temporary files of interrupted writers from a folder that may hold anything else as well, and from the
-    folders in it."""
+    """Remove temporary files of interrupted writers from a folder, and its subfolders, that may hold foreign files."""
     inner = [each for each in sorted(folder.iterdir()) if each.is_dir() and not each.is_symlink()]
     for place in (folder, *inner):
         _remove_all(files, place, [each for each in place.iterdir() if _UNFORESEEN.fullmatch(each.name)])
 
 
 def sweep(files: Files, folder: Path) -> None:
-    """Remove the temporary files and folders that interrupted writers left in a folder of ours."""
+    """Remove temporary files and folders of interrupted writers from a folder of ours."""
     _remove_all(files, folder, folder.glob(f".*{TEMPORARY}"))
 
 
@@ -213,18 +212,18 @@ def _remove_all(files: Files, folder: Path, entries: Iterable[Path]) -> None:
 
 
 def sha256(data: bytes | memoryview) -> str:
-    """In lower-case hexadecimal."""
+    """sha256 in lower-case hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
-#: By path, inode, size and time of change: hashes of files that this process has read.
+#: Cache of file hashes, by path, inode, size and mtime.
 _HASHED: dict[tuple[str, int, int, int], str] = {}
-#: Clocks of file systems are coarse: a file that changed so recently (in seconds) may change again at the same time.
+#: File systems have coarse clocks: a file changed within this many seconds may change again with the same mtime.
 _SETTLED = 2.0
 
 
 def file_sha256(path: Path) -> str:
-    """Hash a file's content, read in pieces, and once by this process unless the file changes."""
+    """Hash a file's content, read in chunks; cached until the file changes."""
     with safe_open.whole(path) as file:
         about = os.fstat(file.fileno())
         key = (str(path), about.st_ino, about.st_size, about.st_mtime_ns)

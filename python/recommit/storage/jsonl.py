@@ -1,4 +1,4 @@
-"""Files of JSON objects, one per line, that are only ever appended to: each line is there to its end, or not at all."""
+"""Append-only files of JSON objects, one per line; a line is complete or absent."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     from recommit.storage.files import Files
 
-#: Of a file that is read: a hole in one of a stranger would fill the memory.
+#: Largest file that is read: a sparse file from an untrusted source would exhaust memory.
 MOST_BYTES = 1 << 30
 
 
 class JsonLines:
-    """Appends records from any thread. The holder of the folder's lock is its one writer.
+    """Appends records; thread-safe. The holder of the folder's lock is the only writer.
 
-    A record survives the death of the process once ``add`` has returned, and that of the machine too if it is
-    ``durable``; else once ``size`` has returned, or the block has ended. Opening cuts off what a crash left of a line.
+    A record survives a crash of the process once ``add`` has returned, and of the machine too if ``durable``; otherwise
+    once ``size`` has returned or the context has exited. Opening truncates a partial last line.
     """
 
     def __init__(self, path: Path, disk: Files | None = None, *, durable: bool = True, finite: bool = False) -> None:
         self.path, self.disk, self.durable = path, disk or files.Files(), durable
-        #: Is a number that is not finite an error?
+        #: True: non-finite numbers are an error.
         self.finite = finite
         self._lock = threading.Lock()
         self._descriptor = -1
@@ -47,7 +47,7 @@ class JsonLines:
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            whole, self._open = self._open, False  # a thread that comes too late finds out
+            whole, self._open = self._open, False  # late calls of ``add`` then raise
             try:
                 if whole and not self.durable:
                     self.disk.flush(self._descriptor)
@@ -55,7 +55,7 @@ class JsonLines:
                 self.disk.close(self._descriptor)
 
     def line(self, record: Any) -> bytes:
-        """One record as a line: ASCII alone, so that no character of a foreign text ends it or fits no encoding."""
+        """A record as one ASCII line, so that no foreign character can end it or fail to encode."""
         return json.dumps(record, allow_nan=not self.finite).encode("ascii") + b"\n"
 
     def add(self, record: Any) -> None:
@@ -69,17 +69,17 @@ class JsonLines:
                 if self.durable:
                     self.disk.flush(self._descriptor)
             except OSError as error:
-                self._open = False  # the next line must not be glued to a part of this one
+                self._open = False  # no line may follow a partial one
                 raise errors.from_os(error, self.path) from error
 
     def size(self) -> int:
-        """Bytes so far, all of them on the disk when this returns."""
+        """Flush to disk; returns the size in bytes."""
         with self._lock:
             self.disk.flush(self._descriptor)
             return os.fstat(self._descriptor).st_size
 
     def cut(self, size: int) -> None:
-        """Go back to an earlier ``size``."""
+        """Truncate to an earlier ``size``."""
         with self._lock:
             if (present := os.fstat(self._descriptor).st_size) < size:
                 raise ValueError(f"{self.path}: expected at least the {size} bytes of the checkpoint, got {present}")
@@ -87,27 +87,27 @@ class JsonLines:
 
 
 class NoLines(JsonLines):
-    """The log of a rank that is not the main process: it forgets every record, and touches no disk."""
+    """The log of a rank that is not the main process: a no-op."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
     def add(self, record: Any) -> None:
-        """Forget a record."""
+        """Discard a record."""
 
     def size(self) -> int:
-        """No bytes."""
+        """Always 0."""
         return 0
 
     def cut(self, size: int) -> None:
-        """Stay as it is."""
+        """Nothing to truncate."""
 
 
 def _mend(disk: Files, path: Path) -> None:
-    """Cut off what a crash left of a line."""
+    """Truncate a partial last line, left by a crash."""
     try:
         content = safe_open.content(path, MOST_BYTES)
     except FileNotFoundError:
@@ -118,7 +118,7 @@ def _mend(disk: Files, path: Path) -> None:
 
 
 def whole_lines(path: Path) -> list[bytes]:
-    """The lines of a file without their ends, none of a file that is not there; one that is not whole is left out."""
+    """The complete lines of a file, without line ends; empty if the file is missing."""
     try:
         content = safe_open.content(path, MOST_BYTES)
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def whole_lines(path: Path) -> list[bytes]:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All whole lines; one that holds no record is an error, since nothing here writes such a line."""
+    """The records of all complete lines; a line that is not a JSON object is an error."""
     records = [verified.parsed(path, line) for line in whole_lines(path)]
     verified.expect(path, records, [{}])
     return records

@@ -1,8 +1,8 @@
-"""The lock of a folder: one writer at a time, also where the last one was killed.
+"""The lock of a folder: one writer at a time, even after the last one was killed.
 
-``with Lock(folder):`` waits for no living writer: a second one gets ``FolderBusy``, which names it. Only the
-workers of a writer who died are waited for, for some seconds. Two things decide. The kernel's lock is gone with its
-last holder. The process number in the file counts where a file system has no such locks.
+``with Lock(folder):`` does not wait for a living writer: a second one gets ``FolderBusy``, which names the first. It
+only waits, for a limited time, for the workers of a dead writer. The kernel's lock decides, as it ends with its last
+holder; where a file system has no such locks, the pid in the file does.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ NAME = ".lock"
 
 
 class Lock:
-    """Holds a folder while ``work`` -- a build, a training run, an evaluation -- is done in it.
+    """Locks a folder during ``work`` (a build, a training run, an evaluation).
 
-    The kernel's lock on ``.lock`` decides, so that it is gone the moment its holder and the holder's workers (who
-    inherit the descriptor) are dead. The file also says who holds it: pid, boot, host and work, for the message, and as
-    a second opinion where a file system has no working locks. A file whose holder is dead is taken over.
+    The kernel's lock on ``.lock`` decides; it ends when its holder and the holder's workers (which inherit the
+    descriptor) are dead. The file also records the holder's pid, boot id, host and work, for the error message, and as
+    a fallback on file systems without working locks. A file whose holder is dead is taken over.
     """
 
     def __init__(self, folder: Path, patience: float = 60.0, *, work: str = "build") -> None:
         self.path, self.work = folder / NAME, work
-        #: Seconds to wait for the workers of a dead holder to end.
+        #: Seconds to wait for a dead holder's workers to exit.
         self.patience = patience
         self.descriptor = -1
 
@@ -46,8 +46,8 @@ class Lock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Removed before it is let go: a process that opened it in between sees that its file has no name. A file that
-        # cannot be removed blocks no other process: the kernel's lock, or the pid in it, says that its holder is gone.
+        # Removed before it is released: a process that opened it in between sees that its file has no name. A file that
+        # cannot be removed does not block others: the kernel's lock, or its pid, shows that the holder is gone.
         try:
             self.path.unlink(missing_ok=True)
         except OSError:
@@ -88,7 +88,7 @@ class Lock:
 
 
 def _kernel_lock(descriptor: int) -> bool | None:
-    """True if it was free; None where the file system has no such locks."""
+    """True if acquired, False if held; None if the file system has no such locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -113,7 +113,7 @@ class _Holder(NamedTuple):
 
 
 def _read(path: Path) -> _Holder | None:
-    """The holder in the file; None if it was not written, or not to the end."""
+    """The holder recorded in the file; None if missing or incomplete."""
     try:
         text = safe_open.content(path).decode("ascii")
         pid, boot, host, *work = text.split(maxsplit=3)
@@ -125,7 +125,7 @@ def _read(path: Path) -> _Holder | None:
 
 def _alive(holder: _Holder) -> bool:
     if holder.host != _host():
-        return True  # nothing can be known about it from here
+        return True  # cannot be checked from here
     if holder.boot != _boot():
         return False
     try:
@@ -144,7 +144,7 @@ def _describe(holder: _Holder | None) -> str:
 
 
 def _boot() -> str:
-    """Changes with every start of the machine; a dash where the system does not tell."""
+    """The boot id; a dash if unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip() or "-"
     except OSError:

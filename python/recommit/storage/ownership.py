@@ -1,4 +1,4 @@
-"""The checks that a folder is ours and goes on with what began it, and the sentences where it is not."""
+"""Checks that a folder is ours and is resumed with the configuration that began it, with error messages."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: Differences that are named at most, and characters of a value.
+#: Most differences named in a message, and most characters of a value.
 SHOWN, LONGEST = 4, 60
 _REMEDY = "; take another --out, or the flags of before"
 
 
 def check(folder: Path, before: Any, now: Any) -> None:
-    """Refuse to mix two runs: a folder that was begun with ``before`` is asked to go on with ``now``."""
+    """Refuse to resume a folder that was begun with ``before`` with a different ``now``."""
     if changed := differences(before, now):
         shown = ", ".join(changed[:SHOWN]) + (f" and {len(changed) - SHOWN} more" if changed[SHOWN:] else "")
         raise errors.WrongFolder(f"{folder}: the folder belongs to another run: {shown}{_REMEDY}")
 
 
 def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
-    """Refuse a folder with foreign files, and what is no folder, before ``work`` begins.
+    """Refuse a folder with foreign files, or a file, before ``work`` begins.
 
-    One of ours holds one of the ``marks``; hidden files do not count, nor do digests: they may be all that a command
-    that was killed has written.
+    Our folders contain one of the ``marks``. Hidden files and digests do not count: a killed command may have written
+    nothing else.
     """
     if not folder.is_dir():
         if folder.exists():
@@ -41,7 +41,7 @@ def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
 
 
 def differences(before: Any, now: Any, name: str = "") -> list[str]:
-    """The fields that differ, with both values; a field that is not there is like one without a value."""
+    """Descriptions of the fields that differ, with both values; a missing field equals None."""
     if isinstance(before, dict) and isinstance(now, dict):
         keys = sorted(before.keys() | now.keys())
         each = (differences(before.get(key), now.get(key), f"{name}.{key}".lstrip(".")) for key in keys)

@@ -1,4 +1,4 @@
-"""Files of Python among the arguments of a command: foreign programs, run only where the caller asks for it."""
+"""Python files as arguments of a command: foreign code, executed only if the caller explicitly allows it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def definition(argument: str, path: Path, name: str, *, trusted: bool) -> Any:
-    """The object ``name`` of a file of Python, None if there is none. ``argument`` is named where that fails."""
+    """Execute a Python file and return its object ``name``, or None. Errors name ``argument``."""
     if not trusted:
         raise ValueError(
             f"{argument}: expected --run-code beside it, since {path} is a program that would run here, got none"
@@ -23,6 +23,6 @@ def definition(argument: str, path: Path, name: str, *, trusted: bool) -> Any:
 
 
 def failing_line(path: Path, error: BaseException) -> str:
-    """The file, and the last of its lines that was at work."""
+    """The file, and its line at which the error was raised."""
     lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if Path(each.filename) == path]
     return f"{path}, line {lines[-1]}" if lines else str(path)

@@ -1,4 +1,4 @@
-"""Recipes and presets as text: YAML that a stranger may have written, read in bounded time into plain values."""
+"""Parsing of recipes and presets: untrusted YAML, read in bounded time into plain values."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from recommit.storage import safe_open
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
+#: Most characters of a text, and most values with aliases expanded. The largest recipe of this package has a few
 #: hundred.
 MOST_CHARACTERS, MOST_VALUES = 1 << 18, 10_000
-#: Characters of one value that count as a further value, and no whole number has more.
+#: Every LONG characters of a value count as one more value; also the most characters of an integer.
 LONG = 100
-#: Mappings and lists in each other.
+#: Largest nesting depth.
 DEEPEST = 32
 
 
 def of_file(path: str | os.PathLike[str]) -> str:
-    """The text of a file, whose size is checked before it is read."""
+    """Read a text file, after checking its size."""
     with safe_open.reading(path) as file:
         if (size := os.fstat(file.fileno()).st_size) > 4 * MOST_CHARACTERS:
             raise ValueError(f"expected at most {4 * MOST_CHARACTERS:,} bytes, got {size:,}")
@@ -37,7 +37,7 @@ def of_file(path: str | os.PathLike[str]) -> str:
 
 
 def read(text: str) -> Any:
-    """Mappings with text for keys, lists, texts, numbers, truth values and None; anything else is a ``ValueError``."""
+    """Parse YAML into dicts with string keys, lists, strings, numbers, booleans and None; else ``ValueError``."""
     return _apart(_values(text))
 
 
@@ -67,14 +67,14 @@ def _values(text: str) -> Any:
 
 
 def _apart(value: Any) -> Any:
-    """The same values, in which a caller may change what he likes."""
+    """A deep copy, which the caller may modify."""
     if isinstance(value, dict):
         return {key: _apart(each) for key, each in value.items()}
     return [_apart(each) for each in value] if isinstance(value, list) else value
 
 
 def _plainly(step: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a step of the library, which has errors of its parts too: of wrong dates, of long numbers."""
+    """Call a step of the YAML library, turning stray errors (wrong dates, long numbers) into ``ValueError``."""
     try:
         return step(*arguments)
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
@@ -82,7 +82,7 @@ def _plainly(step: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def cut(text: str, most: int = 2000) -> str:
-    """A message of bounded length, whatever the values in it."""
+    """Truncate a message."""
     return text if len(text) <= most else text[:most] + "..."
 
 
@@ -92,17 +92,17 @@ _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 100
 
 
 def brief(value: object, most: int = 80) -> str:
-    """The ``repr`` of a value in bounded time: long and deep ones are cut."""
+    """A truncated ``repr``, computed in bounded time."""
     return cut(_SHORT.repr(value), most)
 
 
 def _count(node: Any, counts: dict[int, int], above: tuple[int, ...]) -> int:
-    """Values of a node once its aliases are written out, each of which is counted once: that is quick for any text."""
+    """Number of values of a node with aliases expanded; memoised per node, so fast for any text."""
     if id(node) in above:
         raise ValueError("expected values that end, got one that holds itself")
     if len(above) > DEEPEST:
         raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more")
-    if node.tag.endswith(":int") and len(node.value) > LONG:  # of base 60, which YAML knows, many take long
+    if node.tag.endswith(":int") and len(node.value) > LONG:  # long base-60 integers are slow to parse
         raise ValueError(f"expected whole numbers of at most {LONG} characters, got one of {len(node.value):,}")
     if id(node) not in counts:
         inner = node.value if isinstance(node.value, list) else []
@@ -116,14 +116,14 @@ def _count(node: Any, counts: dict[int, int], above: tuple[int, ...]) -> int:
 
 
 def _refuse_twice(names: list[str]) -> None:
-    """Refuse a name that is there twice: the last value would count, and the first mislead its reader."""
+    """Refuse duplicate keys: YAML would use the last value, while the first misleads a reader."""
     name, often = next(iter(Counter(names).most_common(1)), ("", 1))
     if often > 1:
         raise ValueError(f"expected every name once, got {brief(name)} {often} times")
 
 
 def _check(value: object) -> None:
-    """Refuse what JSON does not know: dates, sets, bytes, keys that are no text, numbers that are not finite."""
+    """Refuse values without JSON equivalent: dates, sets, bytes, non-string keys, non-finite numbers."""
     if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, str):
@@ -141,7 +141,7 @@ def _check(value: object) -> None:
 
 
 def expanded(items: Any, values: dict[str, Any] | None = None) -> Iterator[str]:
-    """The commands of a list, those below ``for`` for each combination of its values."""
+    """Expand a list of commands; those under ``for`` are repeated for each combination of its values."""
     if not isinstance(items, list):
         raise ValueError(f"expected a list of commands, got {brief(items)}")  # noqa: TRY004
     for item in items:

@@ -1,4 +1,4 @@
-"""The one place that opens files: never through a link where it writes, never waiting for what is no file."""
+"""All file opening: writes never follow links, and special files never block."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ import stat
 from pathlib import Path
 from typing import IO
 
-#: Windows has neither links that a folder from a stranger could bring nor pipes in folders.
+#: Absent on Windows, where untrusted folders cannot contain links or pipes.
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _ALWAYS = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
 
-#: Where systems keep their devices.
+#: The folder of devices.
 DEVICES = Path("/dev")
 
 
 class NotAFile(OSError):
-    """Something else than a regular file lies where one is read or written."""
+    """The path is not a regular file."""
 
 
 def create(path: str | os.PathLike[str]) -> int:
-    """A descriptor of a new, empty file; whatever is there already is an error."""
+    """Create a new file; returns its descriptor. Raises if the path exists."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _ALWAYS, 0o666)
 
 
 def append(path: str | os.PathLike[str]) -> int:
-    """A descriptor that writes at the end of a file, made if it is not there."""
+    """Open a file for appending, creating it if missing; returns its descriptor."""
     return _regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _PLAIN)
 
 
 def edit(path: str | os.PathLike[str]) -> int:
-    """A descriptor that reads and writes a file, made if it is not there."""
+    """Open a file for reading and writing, creating it if missing; returns its descriptor."""
     return _regular(path, os.O_RDWR | os.O_CREAT | _PLAIN)
 
 
 def reading(path: str | os.PathLike[str], buffering: int = -1) -> IO[bytes]:
-    """A file to be read, links followed; a pipe, a folder or a device is an error at once."""
+    """Open a file for reading, following links; raises for pipes, folders and devices."""
     descriptor = _regular(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     return os.fdopen(descriptor, "rb", buffering)
 
 
 def whole(path: str | os.PathLike[str], most: int = -1) -> IO[bytes]:
-    """A file of at most ``most`` bytes, to be read to its end: holes take no room on a disk, but memory and hours."""
+    """Open a file of at most ``most`` bytes for reading; the limit guards against sparse files."""
     file = reading(path)
     about = os.fstat(file.fileno())
-    if most < 0:  # beyond a GiB a hundred times the room that it takes
+    if most < 0:  # default: 1 GiB, or 100 times its disk usage
         most = max(1 << 30, 100 * 512 * getattr(about, "st_blocks", about.st_size))
     if most < about.st_size:
         file.close()
@@ -55,25 +55,24 @@ def whole(path: str | os.PathLike[str], most: int = -1) -> IO[bytes]:
 
 
 def content(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """All bytes of a file of at most ``most``."""
+    """The content of a file of at most ``most`` bytes."""
     with whole(path, most) as file:
         return file.read()
 
 
 def text(path: str | os.PathLike[str]) -> str:
-    """All of a file of UTF-8."""
+    """The content of a UTF-8 file."""
     return content(path).decode("utf-8")
 
 
 def refuse_devices(path: str | os.PathLike[str]) -> None:
-    """Refuse what a new file must not take the place of: a device, a link that leads to none of our files, or one among
-    the devices, such as /dev/stdout, wherever it leads now. A process that may write there would break the machine for
-    everybody."""
+    """Refuse paths that a new file must not replace: a device, a link to something other than a file or folder, or any
+    link in /dev, such as /dev/stdout. With sufficient permissions, replacing it would break the machine."""
     if Path(path).is_symlink() and Path(path).parent.resolve() == DEVICES:
         raise NotAFile(errno.EINVAL, "expected a file, got a link among the devices", os.fspath(path))
     try:
         here, there = os.lstat(path).st_mode, Path(path).stat().st_mode
-    except OSError:  # nothing is there, or making the file will fail
+    except OSError:  # missing, or creating the file will fail
         return
     leads_elsewhere = stat.S_ISLNK(here) and not stat.S_ISREG(there) and not stat.S_ISDIR(there)
     if stat.S_ISCHR(here) or stat.S_ISBLK(here) or leads_elsewhere:
@@ -93,7 +92,7 @@ def _regular(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
-    """What the system said, or what lies there: a link or a pipe without a reader cannot even be opened."""
+    """The error, or ``NotAFile`` if the path is a link or a pipe without a reader, which cannot even be opened."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:

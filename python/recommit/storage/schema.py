@@ -1,7 +1,7 @@
-"""Frozen dataclasses as schemas: made of plain values from a file or a command line, and checked.
+"""Frozen dataclasses as schemas for values from a file or the command line.
 
-A schema names every field that a file may have, by type: a file that says anything else is refused with the field, what
-was expected and what was given.
+A schema lists all allowed fields with their types; anything else raises an error with the field, the expected and the
+actual value.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe", *, base: Any = None) -> Any:
-    """A dataclass from plain values: unknown names refused, numbers and lists converted. Nested ones may be there
-    already. What is not named is that of ``base``, and for a nested dataclass that of its field's own default."""
+    """Construct a dataclass from plain values, converting numbers and lists and refusing unknown names. Nested values
+    may be dataclasses already. Missing fields come from ``base``, nested ones from their field's default."""
     values = mapping(values, name or owner)
-    hints = hints_of(cls)  # type: ignore[arg-type]  # a class can be hashed
+    hints = hints_of(cls)  # type: ignore[arg-type] # classes are hashable
     fields = [field for field in dataclasses.fields(cls) if field.init]
     names = [field.name for field in fields]
     if unknown := [str(key) for key in values if key not in names]:
@@ -42,14 +42,14 @@ def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe", *,
 
 
 def refuse(*rules: tuple[object, str, str, object]) -> None:
-    """Raise the first rule that holds: (whether it does, the field, what was expected, what was given)."""
+    """Raise for the first rule (violated, field, expected, actual) that is violated."""
     for holds, name, expected, got in rules:
         if holds:
             raise ValueError(f"{name}: expected {expected}, got {got}")
 
 
 def check(owner: str, config: Any, **least: float) -> None:
-    """Refuse choices that a ``Literal`` field does not name, and fields below their ``least`` value."""
+    """Refuse values outside a ``Literal`` field's choices, and fields below their ``least`` value."""
     for name, hint in hints_of(type(config)).items():  # type: ignore[arg-type]
         if typing.get_origin(hint) is Literal:
             _choice(hint, getattr(config, name), f"{owner}.{name}")
@@ -59,21 +59,21 @@ def check(owner: str, config: Any, **least: float) -> None:
 
 
 def listed(words: Sequence[Any], last: str) -> str:
-    """Words in a sentence: a, b or c."""
+    """Join words as in a sentence: a, b or c."""
     *first, end = map(str, words)
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
 def mapping(values: Any, name: str) -> dict[str, Any]:
-    """Refuse what is none."""
+    """Refuse values that are not a mapping."""
     if not isinstance(values, dict):
         raise ValueError(f"{name}: expected a mapping, got {type(values).__name__}")  # noqa: TRY004
     return values
 
 
-@functools.cache  # since every hint is compiled
+@functools.cache  # type hints are compiled on every call
 def hints_of(cls: type[Any]) -> dict[str, Any]:
-    """The types of a dataclass's fields, by name."""
+    """The types of a dataclass's fields by name."""
     return typing.get_type_hints(cls)
 
 
@@ -82,7 +82,7 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 
 
 def convert(hint: Any, value: Any, name: str, *, base: Any = None) -> Any:
-    """One value as its hint wants it; of several hints the one that fits."""
+    """Convert a value to its type hint; for unions, to the first option that fits."""
     options = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     if type(value) in (types.NoneType, int, str) and type(value) in options:
         return value

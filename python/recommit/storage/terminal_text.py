@@ -1,6 +1,6 @@
-"""Foreign text for people: names in files, titles of levels and words of models are shown and never obeyed.
+"""Untrusted text for display: file names, level titles and model output must not control the terminal.
 
-All that the package writes to a terminal goes through ``say`` and ``tell``.
+All terminal output of the package goes through ``say`` and ``tell``.
 """
 
 from __future__ import annotations
@@ -14,59 +14,59 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
-#: What a terminal, a spreadsheet or a parser might take for an order, and what is not seen or turns what is around it;
-#: line feeds and tabs are text.
+#: Characters that a terminal, spreadsheet or parser might interpret, invisible ones, and those that change text
+#: direction; line feeds and tabs are allowed.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
     "\ufff9-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
-#: What ends a cell of a Markdown table, and what begins a tag, an entity or a link in one.
+#: Characters that end a Markdown table cell, or begin a tag, an entity or a link.
 _MARKDOWN = re.compile(r"[|\n<]|&(?=#|\w+;)|\]\(")
 _ESCAPES = {"|": "\\|", "\n": " ", "<": "&lt;", "&": "&amp;", "](": "]\\("}
-#: Takes away what a terminal shows on the line.
+#: Clears the terminal's current line.
 _WIPE = "\r\x1b[K"
-#: Takes away all that a terminal shows, and goes to its first line.
+#: Clears the terminal and moves to its first line.
 _CLEAR = "\x1b[H\x1b[J"
 
 
 def plain(value: object) -> str:
-    """Text without control characters, whose places stay visible."""
+    """Text with control characters replaced by visible placeholders."""
     return _CONTROL.sub("\ufffd", str(value))
 
 
 def cell(value: object) -> str:
-    """Text for a table in Markdown that is read in a terminal too."""
+    """Text escaped for a Markdown table that is also readable in a terminal."""
     return _MARKDOWN.sub(lambda match: _ESCAPES[match[0]], plain(value))
 
 
 def say(text: object = "", *, end: str = "\n", over: bool = False) -> None:
-    """Write to standard error; ``over`` what is on the terminal's line."""
+    """Write to standard error; ``over`` first clears the terminal's line."""
     sys.stderr.write((_WIPE if over else "") + plain(text) + end)
     sys.stderr.flush()
 
 
 def tell(text: object, *, end: str = "\n") -> None:
-    """Write to standard output, by characters that it can write."""
+    """Write to standard output, escaping characters outside its encoding."""
     _lenient()
     sys.stdout.write(plain(text) + end)
     sys.stdout.flush()
 
 
 def repaint(text: object) -> None:
-    """Write to a terminal in the place of all that it shows."""
+    """Clear the terminal and write to it."""
     _lenient()
     sys.stdout.write(f"{_CLEAR}{plain(text)}\n")
     sys.stdout.flush()
 
 
 def _lenient() -> None:
-    """A character that is not in the output's encoding is written by its number, as Python does on standard error."""
+    """Let standard output escape characters outside its encoding, as Python does on standard error."""
     if getattr(sys.stdout, "errors", "") in ("strict", "surrogateescape") and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def unread() -> bool:
-    """True if the reader of the output has gone, as ``head`` does; then the rest goes nowhere."""
+    """True if the reader of the output has closed it (as ``head`` does); further output is then discarded."""
     remaining = [stream for stream in (sys.stdout, sys.stderr) if _left(stream)]
     for stream in remaining:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -76,7 +76,7 @@ def unread() -> bool:
 
 
 def _left(stream: TextIO) -> bool:
-    """True for a pipe that is known to have no reader."""
+    """True for a pipe known to have no reader."""
     try:
         pipe = select.poll()
         pipe.register(stream.fileno(), 0)
@@ -86,10 +86,10 @@ def _left(stream: TextIO) -> bool:
 
 
 class StatusLine:
-    """One line on standard error with the progress of long work.
+    """A progress line on standard error.
 
-    It stays one line on a terminal; elsewhere each text is a line of its own, or nothing where ``terminal_only``; and
-    ``quiet`` says nothing at all.
+    On a terminal it is rewritten in place; elsewhere each text is a new line, or dropped if ``terminal_only``.
+    ``quiet`` drops everything.
     """
 
     def __init__(self, *, terminal_only: bool = False, quiet: bool = False) -> None:
@@ -97,19 +97,19 @@ class StatusLine:
         self._shown = False
 
     def show(self, text: str) -> None:
-        """Say how far it is now."""
+        """Show a new text."""
         if self.live or not self.terminal_only:
             say(text, over=self.live, end="" if self.live else "\n")
             self._shown = self.live
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         if self._shown:
             say(over=True, end="")
             self._shown = False
 
     def end(self) -> None:
-        """Leave the line where it is; what is written next begins another one."""
+        """Keep the line and begin a new one."""
         if self._shown:
             say()
             self._shown = False

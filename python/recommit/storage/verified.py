@@ -1,13 +1,13 @@
-"""Files and records that show whether they are what was written: the one checker of all JSON that the package reads.
+"""Files and records with checksums, and the validation of all JSON that the package reads.
 
-A line has its own sha256 in front (``checkable``), a record has that of its other fields among them (``sealed``), and a
-folder those of its files:
+A line is prefixed by its sha256 (``checkable``), a record contains that of its other fields (``record``), and a folder
+has those of its files:
 
     FOLDER/DIGESTS    a checkable line, the sha256 of files of the folder by name
 
-A file that is to change is left out of the list first and comes back into it last: no crash leaves a list that does not
-fit. Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing or out of bounds -- is one
-sentence that names the file.
+A file that will change is removed from the list first and added again last, so that no crash leaves a wrong digest. Any
+defect (a missing file, a pipe, other bytes, no JSON, a missing or out-of-range field) raises one sentence that names
+the file.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
     from recommit.storage.files import Files
 
-    #: Expected fields by name, and what each may be: see ``expect``.
+    #: Expected fields and their kinds: see ``expect``.
     Fields = Mapping[Any, Any]
 
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
 DIGESTS = "DIGESTS"
-#: Bytes of JSON that are read.
+#: Largest JSON file that is read.
 MOST_TEXT = 1 << 30
 _ON_PURPOSE = f"if it was changed on purpose, remove {DIGESTS}"
 
 
 class Where(NamedTuple):
-    """A value of some kind that passes a test, whose ``words`` follow "expected"."""
+    """A value of some kind that passes a test; ``words`` follow "expected" in the error message."""
 
     kind: Any
     test: Callable[[Any], object]
@@ -46,26 +46,26 @@ class Where(NamedTuple):
 
 
 def exactly(value: Any) -> Where:
-    """This value alone."""
+    """Expect exactly this value."""
     return Where(type(value), value.__eq__, repr(value))
 
 
 def within(low: float, high: float = math.inf, kind: Any = int) -> Where:
-    """A number from ``low`` to ``high``, both included."""
+    """Expect a number from ``low`` to ``high``, both inclusive."""
     words = f"{low:,}..{high:,}" if high < math.inf else f"{low:,} or more"
     return Where(kind, lambda value: low <= value <= high, words)
 
 
 def expect(path: Path, data: Any, wanted: Any, name: str = "") -> None:
-    """Refuse what is not as wanted: a value of one of some types (an int is no bool, and numbers are finite), an object
-    of at least these fields, a list of one kind, or ``Where``. The key ``...`` stands for all other fields of an
-    object, and ``()`` for no type at all."""
+    """Raise ``Damaged`` unless ``data`` matches ``wanted``: a type or tuple of types (a bool is not an int, and numbers
+    must be finite), a dict of at least these fields, a list of one kind, or ``Where``. The key ``...`` stands for all
+    other fields, and the kind ``()`` allows none."""
     kind = wanted.kind if isinstance(wanted, Where) else wanted
     types = type(kind) if isinstance(kind, dict | list) else kind
     types = types if isinstance(types, tuple) else (types,)
     words, inner = " or ".join(_WORDS[each] for each in types) or "no such field", list[tuple[str, Any, Any]]()
     if right := type(data) in types:
-        if isinstance(data, int | float):  # NaN is not finite, nor what no float holds
+        if isinstance(data, int | float):  # excludes NaN, and integers beyond floats
             words, right = "a finite number", abs(data) <= sys.float_info.max
         elif isinstance(kind, dict):
             inner = [(key, data.get(key, ...), each) for key, each in kind.items() if key is not ...]
@@ -93,7 +93,7 @@ _WORDS = {
 
 
 def parsed(path: Path, data: bytes) -> Any:
-    """The value in the JSON of a file."""
+    """Parse a file's JSON; ``path`` is for the error message."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -101,7 +101,7 @@ def parsed(path: Path, data: bytes) -> Any:
 
 
 def alike(one: Any, other: Any, slack: float = 1e-9) -> bool:
-    """True if plain values are the same but for the last digits of numbers: processors add up in other orders."""
+    """True if plain values are equal up to rounding: processors sum in different orders."""
     if type(one) is not type(other):
         return False
     if isinstance(one, float):
@@ -114,7 +114,7 @@ def alike(one: Any, other: Any, slack: float = 1e-9) -> bool:
 
 
 def digest(values: Mapping[str, Any], name: str = "sha256") -> str:
-    """sha256 of a record's fields but the one that holds it."""
+    """sha256 of a record's fields, without the field that holds it."""
     rest = {key: value for key, value in values.items() if key != name}
     return files.sha256(json.dumps(rest, sort_keys=True).encode())
 
@@ -122,8 +122,8 @@ def digest(values: Mapping[str, Any], name: str = "sha256") -> str:
 def record(
     path: Path, data: bytes, fields: Fields, text: Callable[[Any], str] | None = None, name: str = "sha256"
 ) -> dict[str, Any]:
-    """The record in the bytes of a file: its digest fits, it has these fields, and where ``text`` spells records it is
-    spelled like that."""
+    """Parse a record and check its digest and fields; with ``text``, also that its bytes are the canonical
+    ``text(record)``."""
     values = parsed(path, data)
     expect(path, values, {name: str})
     try:
@@ -137,18 +137,18 @@ def record(
 
 
 def checkable(text: str) -> bytes:
-    """A line with its own sha256 in front, so that ``checked`` notices any other byte."""
+    """A line prefixed by its sha256, for ``checked``."""
     return f"{files.sha256(text.encode())} {text}\n".encode()
 
 
 def checked(line: bytes) -> bytes | None:
-    """The text of a line that ``checkable`` made; None if it is not as it was."""
+    """The text of a line made by ``checkable``; None if it was changed."""
     front, _, text = line.partition(b" ")
     return text if front.decode("ascii", "replace") == files.sha256(text) else None
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """sha256 by name; nothing of a folder that has no digests."""
+    """The sha256 of listed files by name; empty for a folder without digests."""
     path = folder / DIGESTS
     if not os.path.lexists(path):
         return {}
@@ -168,7 +168,7 @@ def leads_out(name: str) -> bool:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """A folder within another, named by one of its files; a name or a link that leads elsewhere is refused."""
+    """A subfolder by a name from an untrusted file; refuses names and links that lead out of ``folder``."""
     path = folder / name
     if leads_out(name) or not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise errors.WrongFolder(f"{folder}: expected a name in it, got {name!r:.80}, which leads elsewhere")
@@ -176,17 +176,17 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def write_digests(work: Files, folder: Path, listed: Mapping[str, str]) -> None:
-    """Replace the list."""
+    """Replace the list of digests."""
     files.replace(work, folder / DIGESTS, checkable(json.dumps(listed, sort_keys=True)))
 
 
 def seal(work: Files, folder: Path, names: Iterable[str]) -> None:
-    """List these files as they are."""
+    """Write the digests of these files."""
     write_digests(work, folder, {name: files.file_sha256(folder / name) for name in names})
 
 
 def verify(folder: Path, names: Iterable[str] | None = None) -> int:
-    """Check the files on the list, or those of ``names`` that are; how many."""
+    """Check the listed files, or those among ``names``; returns their number."""
     every = digests(folder)
     listed = every if names is None else {name: every[name] for name in names if name in every}
     for name, wanted in listed.items():
@@ -200,17 +200,17 @@ def verify(folder: Path, names: Iterable[str] | None = None) -> int:
 
 
 def another(path: Path) -> errors.Damaged:
-    """The error for a file that holds something else."""
+    """The error for a file with changed content."""
     return errors.Damaged(f"{path}: expected what was written there, got other bytes; {_ON_PURPOSE}")
 
 
 def exists(folder: Path, name: str) -> bool:
-    """True if something by this name is in the folder or on its list, readable or not."""
+    """True if the name exists in the folder or on its list, readable or not."""
     return os.path.lexists(folder / name) or name in digests(folder)
 
 
 def content(folder: Path, name: str, most: int = -1) -> bytes:
-    """All bytes of a file within the folder, at most ``most``."""
+    """The content of a file in the folder, at most ``most`` bytes, checked against its digest if listed."""
     path = folder / name
     if leads_out(name):
         raise errors.Damaged(f"{folder}: expected names of files of the folder, got {name!r:.80}")
@@ -230,21 +230,21 @@ def _content(path: Path, most: int) -> bytes:
 
 
 def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
-    """The JSON object of a file, with at least these fields."""
+    """Read a JSON object with at least these fields from a file."""
     value = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, value, dict(fields or {}))
     return value
 
 
 def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
-    """The JSON objects in the list of a file, each with at least these fields."""
+    """Read a JSON list of objects, each with at least these fields, from a file."""
     listed = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, listed, [dict(fields or {})])
     return listed
 
 
 def lines(folder: Path, name: str) -> list[dict[str, Any]]:
-    """The JSON objects of a file, one per line; a last line that is being written is left out."""
+    """Read JSON objects from a file, one per line; an incomplete last line is dropped."""
     path, every = folder / name, content(folder, name, MOST_TEXT).split(b"\n")
     last = every.pop()
     records = [parsed(path, line) for line in every if line]

@@ -1,7 +1,7 @@
 """The configuration of a training run: frozen dataclasses that check themselves, read from recipes, saved with the run.
 
-A recipe is a YAML file with a section per stage; ``load`` makes a configuration of one, with changes as ``--set`` has
-them.
+A recipe is a YAML file with a section per stage; ``load`` turns one into a configuration, with the changes of
+``--set``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FROM_NOTHING = re.compile(r"(random|conv):[a-z0-9-]+")
 
 
 def is_named(backbone: str) -> bool:
-    """True if a recipe may name the backbone: one that the package lists, or random weights."""
+    """True if a recipe may name the backbone: a listed one, or random weights."""
     return backbone in LISTED or _FROM_NOTHING.fullmatch(backbone) is not None
 
 
@@ -41,12 +41,12 @@ class ModelConfig:
     """The backbone, and the heads on it."""
 
     #: One of ``policy.backbones.backbone.LISTED``; for weights from nothing ``random:NAME``
-    #: (``policy.backbones.random_init`` has the names), ``conv:small`` or ``conv:base``; or ``given``, which ``recommit
-    #: train sft --backbone`` says: no file names another place.
+    #: (``policy.backbones.random_init`` has the names), ``conv:small`` or ``conv:base``; or ``given``, set by
+    #: ``recommit train sft --backbone``: a recipe may name no other place.
     backbone: str = "random:small"
-    #: Changes to the preset, by field of ``random_init.Shape``, or of ``conv.ConvShape``.
+    #: Overrides of the preset, by field of ``random_init.Shape`` or ``conv.ConvShape``.
     shape: dict[str, int | float | tuple[int, ...]] = field(default_factory=dict)
-    #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
+    #: Dtype of the backbone. Trained weights are float32: AdamW's steps are below bfloat16's resolution.
     dtype: Literal["float32", "bfloat16"] = "float32"
     policy: PolicyConfig = field(default_factory=PolicyConfig)
 
@@ -66,7 +66,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class OptimConfig:
-    """AdamW with a learning rate per group of parameters, warm-up and a schedule."""
+    """AdamW with a learning rate per parameter group, warm-up and a schedule."""
 
     steps: int = 1500
     #: States per optimizer step, all ranks together.
@@ -74,9 +74,9 @@ class OptimConfig:
     #: States per backward pass on one rank; 0: the rank's whole share at once.
     micro_batch: int = 0
     lr: float = 1e-3
-    #: Of the action decoder.
+    #: Learning rate of the action decoder.
     decoder_lr: float = 1e-3
-    #: Of the depth head; 0: ``decoder_lr``.
+    #: Learning rate of the depth head; 0: ``decoder_lr``.
     depth_head_lr: float = 0.0
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup: int = 100
@@ -89,27 +89,26 @@ class OptimConfig:
 
 @dataclass(frozen=True)
 class TargetConfig:
-    """Targets of imitation in a state."""
+    """Imitation targets of a state."""
 
-    #: ``soft``: the probability of all optimal actions together is raised; ``hard``: that of the one on the path.
+    #: ``soft``: maximise the total probability of all optimal actions; ``hard``: that of the path's action.
     kind: Literal["soft", "hard"] = "soft"
-    #: ``resample``: a new random optimal path at every visit of a state; ``dataset``: the path that is in the data.
+    #: ``resample``: a new random optimal path at every visit of a state; ``dataset``: the stored path.
     paths: Literal["resample", "dataset"] = "resample"
-    #: Depths whose samples are imitated; none named: those of the policy. One alone is the paper's single-commitment
-    #: ablation.
+    #: Depths to imitate; empty: those of the policy. A single one is the paper's single-commitment ablation.
     depths: tuple[int, ...] = ()
-    #: ``action``: every action of every sample counts alike; ``sample``: every sample does.
+    #: Equal weight for every ``action`` of every sample, or for every ``sample``.
     weighting: Literal["action", "sample"] = "action"
-    #: Mirror and turn states at random, where the puzzle allows it.
+    #: Apply a random symmetry to each state, where the puzzle allows it.
     augment: bool = False
-    #: Sokoban, with a backbone that reads cells (``conv:``): plans of the player on this many other cells of each state
-    #: are imitated too, from the same pass. A level's table has their labels for next to nothing.
+    #: Sokoban with a backbone that reads cells (``conv:``): also imitate plans with the player on this many other cells
+    #: of each state, from the same pass. A level's table gives their labels almost for free.
     dense: int = 0
-    #: DAgger: the share of a step's states that the policy itself has come to, in episodes that begin at states of the
-    #: data, sampled, of at most ``budget`` commitments; 0: states of the data alone.
+    #: DAgger: share of a step's states that come from the policy's own sampled episodes, which start at states of the
+    #: data and last at most ``budget`` commitments; 0: none.
     dagger: float = 0.0
-    #: The most remaining decisions that a policy with ``show_budget`` reads, drawn evenly from 1 on: no path says
-    #: how many.
+    #: With ``show_budget``, the number of remaining decisions is drawn uniformly from 1..``budget``: expert paths have
+    #: none.
     budget: int = 15
 
     def __post_init__(self) -> None:
@@ -129,8 +128,8 @@ class TargetConfig:
         )
 
     def of(self, policy: PolicyConfig) -> Self:
-        """With the depths of a policy where none is named. What does not go with its plans is refused: beyond eight
-        actions nothing may be left out unseen."""
+        """Fill in the policy's depths where none is named. Refuse targets that do not fit its plans: actions beyond the
+        eighth must all be trained."""
         length, depths, told = policy.plan_length, self.depths or policy.depths, policy.decoder.depth_conditioning
         long, deepest = length > PLAN_LENGTH, f"{length} among them, the deepest of H"
         drawn = f"resample for plans of {length} actions, since data has {PLAN_LENGTH} of each path"
@@ -160,7 +159,7 @@ class ValidationConfig:
         check("validation", self, instances=0, every=1, budget=0)
 
     def of(self, task: Puzzle) -> Self:
-        """With the budget of a puzzle where none is said."""
+        """Fill in the puzzle's loose budget where it is 0."""
         return dataclasses.replace(self, budget=self.budget or task.budgets(task.shape)["loose"])
 
 
@@ -169,11 +168,11 @@ class RunConfig:
     """Seed, checkpoints, logs and the machine."""
 
     seed: int = 0
-    #: Steps between checkpoints, and how many of the newest are kept (the best one is kept besides).
+    #: Steps between checkpoints, and number of newest ones to keep (in addition to the best).
     save_every: int = 500
     keep: int = 2
     log_every: int = 10
-    #: Threads of torch; 0: as many as it likes. Bitwise resume is promised for equal numbers.
+    #: Torch threads; 0: one for a small network on a CPU, else torch's default. Bitwise resume needs the same number.
     threads: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     tensorboard: bool = True
@@ -186,17 +185,17 @@ class RunConfig:
 class EngineConfig:
     """The engine of gradients and optimizer steps."""
 
-    #: ``plain``: PyTorch, all of it on every rank that a launcher starts. ``deepspeed``: split over ranks by ``stage``.
+    #: ``plain``: PyTorch, replicated on every rank that a launcher starts. ``deepspeed``: sharded by ``stage``.
     kind: Literal["plain", "deepspeed"] = "plain"
-    #: ZeRO stage: 0 data parallelism; 1 the optimizer, 2 gradients too, 3 weights too are split over ranks.
+    #: ZeRO stage: 0 data parallelism; 1 shards the optimizer, 2 also gradients, 3 also weights.
     stage: Literal[0, 1, 2, 3] = 2
     #: Keep the optimizer (stage 3: the weights too) in the host's memory.
     offload: bool = False
     #: Recompute the activations of every layer in the backward pass instead of keeping them.
     checkpointing: bool = False
-    #: A backend of torch.compile for passes through the frozen backbone under an adapter: with ``cudagraphs`` a GPU
-    #: starts their kernels together, ``inductor`` makes fewer of them besides, ``eager`` and ``aot_eager`` are for
-    #: tests. A shape is compiled when a run first meets it.
+    #: torch.compile backend for passes of the frozen backbone under an adapter: ``cudagraphs`` launches a GPU's kernels
+    #: as one graph, ``inductor`` also fuses them, ``eager`` and ``aot_eager`` are for tests. A shape is compiled on its
+    #: first use.
     compile: Literal["none", "eager", "aot_eager", "cudagraphs", "inductor"] = "none"
 
     def __post_init__(self) -> None:
@@ -215,8 +214,8 @@ class SftConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     targets: TargetConfig = field(default_factory=TargetConfig)
-    #: Rows of each data set in turn, in the order of the data sets: [1, 3] takes three of the second for one of the
-    #: first. Empty: every puzzle alike, and every variant of a puzzle alike.
+    #: Ratio of rows per data set, in their order: [1, 3] takes three of the second for one of the first. Empty: equal
+    #: shares for puzzles, and for the variants of a puzzle.
     mix: tuple[int, ...] = ()
     validation: ValidationConfig = field(default_factory=ValidationConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -231,8 +230,8 @@ def load(
     *,
     values: dict[str, Any] | None = None,
 ) -> Any:
-    """The configuration of a recipe's ``stage``, by name or file, with ``values`` by path and, over them,
-    ``field.field=value`` changes (values as in YAML)."""
+    """The configuration of a ``stage`` of a recipe (name or file), overridden first by ``values`` (by path), then by
+    ``field.field=value`` changes (values in YAML)."""
     whole = section(recipe, stage)
     if not whole:
         raise ValueError(f"recipe: expected the stage {stage}, got none in {recipe}")
@@ -267,12 +266,12 @@ def recipes() -> list[str]:
 
 
 def folder() -> Any:
-    """Where the recipes of this package lie."""
+    """The folder of the package's recipes."""
     return files("recommit") / "recipes"
 
 
 def section(recipe: str | Path, *names: str) -> dict[str, Any]:
-    """A stage of a recipe, or a part of one; empty if absent."""
+    """A stage of a recipe, or a nested section of one; empty if absent."""
     whole = _whole(recipe)
     if not isinstance(whole, dict):
         got = type(whole).__name__
@@ -283,7 +282,7 @@ def section(recipe: str | Path, *names: str) -> dict[str, Any]:
 
 
 def tasks(recipe: str | Path) -> tuple[str, ...]:
-    """The puzzles that a recipe was made for; empty if it does not say."""
+    """The puzzles that a recipe declares as its ``tasks``; empty if none."""
     whole = _whole(recipe)
     names = whole.get("tasks") or [] if isinstance(whole, dict) else []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

@@ -1,4 +1,4 @@
-"""The policy that a run starts from."""
+"""The initial policy of a run."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def place_of(config: ModelConfig, folder: RunDirectory, team: Team, given: str | Path | None) -> tuple[Path, str]:
-    """Where the configured backbone lies, downloaded if need be, and its commit. A run that goes on keeps its commit,
-    also after a newer upload. Random weights lie in the run, where ``new_policy`` makes them."""
+    """Local folder of the configured backbone, downloaded if missing, and its commit. A resumed run keeps its commit,
+    even after a newer upload. Random weights are created in the run by ``new_policy``."""
     begun = folder.read("config.json") or {}
-    team.barrier()  # before the main process writes that file
+    team.barrier()  # read before the main process writes that file
     before, goes_on = begun.get("model", {}).get("backbone"), folder.checkpoints.any()
     lacking = not given and (config.backbone == GIVEN or (before == GIVEN and goes_on))
     name = begun.get("backbone_class", "") if goes_on and given_class() is None else ""
@@ -51,8 +51,8 @@ def place_of(config: ModelConfig, folder: RunDirectory, team: Team, given: str |
 def new_policy(
     config: ModelConfig, folder: Path, seed: int, team: Team, found: tuple[Path, str] | None = None
 ) -> CommitPolicy:
-    """New heads on the configured backbone, which was ``found`` at a place, of a commit; a random one is made in
-    ``folder`` once, by the main process."""
+    """New heads on the configured backbone; ``found`` is its place and commit. The main process creates a random
+    backbone once, in ``folder``."""
     place, revision = found or (folder / "backbone", "")
     if config.backbone.startswith(FROM_NOTHING):
         wanted = resized(config.backbone.removeprefix("random:"), config.shape)
@@ -70,7 +70,7 @@ def new_policy(
 
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
-    """The run's own copy of the policy it starts from, so that it can go on without the other run."""
+    """Copy the initial policy into the run, so that it can resume without the other run; returns the copy's folder."""
     own = folder.folder / "init"
     if team.is_main_process and (not own.is_dir() or not (folder.checkpoints.any() or same_files(own, init))):
         temporary = folder.folder / ".init.tmp"
@@ -81,14 +81,14 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
         refuse_links(source)
         shutil.copytree(source, temporary)
         _copy_backbone(source, folder.folder)
-        shutil.rmtree(own, ignore_errors=True)  # of a start that ended before anything was trained
+        shutil.rmtree(own, ignore_errors=True)  # left by a start that trained nothing
         temporary.rename(own)
     team.barrier()
     return own
 
 
 def _copy_backbone(policy: Path, run: Path) -> None:
-    """Of an adapter of random weights, which lie in its own run, also these: a run goes on without the other one."""
+    """Also copy an adapter's random backbone from its run, so that this run does not need the other one."""
     theirs = next((place for place in inside(policy) if place.is_dir()), None)
     if theirs is None or (policy / "backbone").is_dir() or given_place():
         return
@@ -101,12 +101,12 @@ def _copy_backbone(policy: Path, run: Path) -> None:
 
 
 def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
-    """Have a policy remember which puzzles it is trained on."""
+    """Record in the policy the puzzles and sizes that it is trained on."""
     policy.note_trained(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
 
 
 def same_files(own: Path, init: str | Path) -> bool:
-    """True if ``own`` is a copy of a policy, or the policy has gone since."""
+    """True if ``own`` is a copy of the policy ``init``, or ``init`` no longer exists."""
     return not pretrained.find(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
 
 
@@ -123,21 +123,21 @@ def described(policy: CommitPolicy, team: Team) -> str:
 
 
 def recipes(init: str | Path, out: Path) -> list[DataSpec]:
-    """The recipes of a run's data: its own, once something is trained or the warm start ``init`` is gone; before that
-    those of the warm start."""
+    """The recipes of a run's data: the run's own once it has a checkpoint or if ``init`` is gone; otherwise those of
+    the warm start ``init``."""
     gone = (out / "config.json").is_file() and not pretrained.find(init).is_dir()
     return recipes_of(out if gone or Checkpoints(out / "checkpoints").any() else init)
 
 
 def refuse_others(specs: Sequence[DataSpec], puzzles: Sequence[str]) -> None:
-    """Refuse data of a puzzle that is none of those that a recipe was made for: its budgets would be another's."""
+    """Refuse data of puzzles that the recipe was not made for, as its budgets would not fit."""
     if puzzles and (others := [spec.task for spec in specs if spec.task not in puzzles]):
         fits = ", ".join(name for name in recipe_config.recipes() if others[0] in recipe_config.tasks(name))
         raise ValueError(f"recipe: expected one for {others[0]} ({fits}), got one for {', '.join(puzzles)}")
 
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
-    """The specs that ``tasks`` names; without names all sizes of the one puzzle."""
+    """The specs selected by ``tasks``; without any, all sizes of the only puzzle."""
     choices = ", ".join(set_names(specs))
     for task in tasks:
         if not of_tasks(specs, (task,)):

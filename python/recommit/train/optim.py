@@ -1,4 +1,4 @@
-"""The optimiser's parameter groups, each with its learning rate, and the schedule of the rates."""
+"""Parameter groups of the optimizer with their learning rates, and the schedule."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.train.config import OptimConfig
 
-#: What is trained is in: at learning rates of RL bfloat16 loses most of AdamW's updates.
+#: Dtype of trained weights: at RL learning rates bfloat16 rounds most of AdamW's updates away.
 TRAINED: tuple[torch.dtype, ...] = (torch.float32,)
-#: Of AdamW.
+#: AdamW's betas.
 BETAS = (0.9, 0.95)
-#: Of the vision encoder, where it is trained: in a warm start of a whole network.
+#: Learning rate of the vision encoder, which is trained only with the whole backbone, in a warm start.
 VISION_LR = 1e-4
-#: Largest norm of a step's gradient.
+#: Gradient clipping norm.
 LARGEST_NORM = 1.0
 
 
@@ -34,8 +34,8 @@ class ParameterGroup:
 
 
 def parameter_groups(policy: CommitPolicy, config: OptimConfig) -> list[ParameterGroup]:
-    """The trainable parameters: of the language model (or its adapter), of the vision encoder, of the action decoder,
-    and of the depth head."""
+    """The trainable parameters by group: language model (or its adapter), vision encoder, action decoder, depth
+    head."""
     vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
     seen = {id(p) for p in vision}
     backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
@@ -57,7 +57,7 @@ def parameter_groups(policy: CommitPolicy, config: OptimConfig) -> list[Paramete
 
 
 def lr_schedule(config: OptimConfig, step: int) -> float:
-    """The factor of all learning rates in step ``step`` = 0, 1, ..."""
+    """Multiplier of all learning rates in ``step`` = 0, 1, ..."""
     warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
     remaining = max(0.0, 1.0 - step / config.steps)
     if config.schedule == "linear":

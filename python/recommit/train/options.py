@@ -19,17 +19,17 @@ class TrainOptions:
         recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
             qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         out: The folder of the run; not needed with show.
-        set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192, or of GRPO
-            advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
-        steps: Steps of the optimizer; of GRPO, rounds of rollout and update (default: those of the recipe).
-        seed: Other seeds, other runs (default: that of the recipe).
-        threads: Threads of torch; 0: one for a small network on a CPU, as many as torch likes for others (default:
-            those of the recipe).
+        set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192, or for GRPO
+            advantage.estimator=episode prices.observation=0.02 (price of an observation, in solved episodes).
+        steps: Optimizer steps; for GRPO, steps of rollout and update (default: those of the recipe).
+        seed: Random seed (default: that of the recipe).
+        threads: Torch threads; 0: one for a small network on a CPU, torch's default for others (default: those of the
+            recipe).
         device: cpu, cuda, or auto (default: that of the recipe).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).
         wandb: Send the curves to this project of Weights & Biases.
-        trackio: Write them for trackio, by this project.
+        trackio: Log the curves to this project of trackio.
     """
 
     recipe: str
@@ -45,11 +45,11 @@ class TrainOptions:
 
     @property
     def trackers(self) -> dict[str, str]:
-        """By package, the project that the curves go to."""
+        """Project per tracker package."""
         return {name: project for name, project in (("wandb", self.wandb), ("trackio", self.trackio)) if project}
 
     def _changes(self, **own: Any) -> dict[str, Any]:
-        """Changes of the flags to a stage of the recipe, by path."""
+        """Overrides of the recipe's stage by the flags, by path."""
         values = {
             "optim.steps": self.steps,
             "run.seed": self.seed,
@@ -69,8 +69,8 @@ class SftOptions(TrainOptions):
     Args:
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them; not needed
             with show.
-        init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
-            not count.
+        init: A run to start from (its best policy), or a saved policy, instead of new weights; model of the recipe is
+            then ignored.
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, others with backbone-class; OWNER/NAME, or
             OWNER/NAME@COMMIT), or random: and a name (tiny, small, 7b), or conv:small or conv:base (default: that of
             the recipe). A run that is resumed, and every use of its policy, needs the same place again.
@@ -81,7 +81,7 @@ class SftOptions(TrainOptions):
     backbone: str | None = None
 
     def config(self) -> SftConfig:
-        """That of the run."""
+        """The configuration of the run."""
         from recommit.policy.backbones.backbone import GIVEN, refuse_foreign
         from recommit.train.config import load
 
@@ -91,7 +91,7 @@ class SftOptions(TrainOptions):
 
     @property
     def place(self) -> str | None:
-        """The backbone, where no recipe could name it."""
+        """The backbone, if it is one that a recipe may not name."""
         from recommit.train.config import is_named
 
         return None if self.backbone is None or is_named(self.backbone) else self.backbone
@@ -108,8 +108,8 @@ class GrpoOptions(TrainOptions):
         task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
             trained jointly.
         data: Data sets whose recipes make the instances (default: those of the warm start).
-        reward: A file of Python that defines reward, a function from recommit.train.grpo.reward.Spans to a number for
-            each, instead of success, progress and prices. It is run; a run that is resumed needs it again.
+        reward: A Python file that defines reward, a function from recommit.train.grpo.reward.Spans to one number each,
+            instead of success, progress and prices. It is executed; a resumed run needs it again.
     """
 
     init: Path | None = None
@@ -119,7 +119,7 @@ class GrpoOptions(TrainOptions):
     reward: Path | None = None
 
     def config(self) -> GrpoConfig:
-        """That of the run."""
+        """The configuration of the run."""
         from recommit.train.config import load
         from recommit.train.grpo.config import GrpoConfig, of_variant
 
@@ -132,19 +132,19 @@ class GrpoOptions(TrainOptions):
 
 @dataclass(frozen=True)
 class WorldModelOptions:
-    """Train a world model of a run's policy, and a depth head that goes by it: by exact labels of training states.
+    """Train a world model for a run's policy, from exact labels of training states, and a depth head that uses it.
 
     Args:
         run: A training run: its best policy, and the data whose training starts are used.
         out: The folder of the policy with the world model, which recommit evaluate RUN --agents adaptive@OUT plays. The
-            same command goes on where it was interrupted.
+            same command resumes an interrupted one.
         task: Which puzzle of a run that has several: a world model is of one puzzle and size.
         augmentations: Symmetry augmentations of every picture, over which the policy averages; 0 for as many as it
             has. Not for sliding.
         depths: Depths that the head chooses from, such as 4 6 8 (default: those of the policy).
         steps: Steps of 256 states.
-        starts: Training starts on whose optimal ways, and beside them, states are drawn.
-        seed: Of weights and states.
+        starts: Training starts; states are drawn on and near their optimal paths.
+        seed: Seed of weights and states.
     """
 
     run: Path
@@ -167,11 +167,11 @@ class HeadOptions:
         out: The folder of a policy with the head, which recommit evaluate RUN --agents adaptive@OUT --price-action 0.01
             --price-observation 0.02 plays for these prices.
         policy: The policy that recommit train world-model wrote, whose plans the graph has.
-        features: What the head reads: how sure the plan is of each action, what the world model expects of it, prices
-            and observations left; or z of the observation besides, for which the graph needs --features.
-        updates: Updates, each under prices of its own.
-        budget: Numbers of observations, of equal parts of the episodes (default: those of the puzzle).
-        seed: Of weights, prices and draws, and of which starts are held out.
+        features: Inputs of the head: the plan's confidence per action, the world model's predictions, prices and
+            observations left; or also z of the observation, for which the graph needs --features.
+        updates: Number of updates, each under newly drawn prices.
+        budget: Budgets in observations, spread evenly over the episodes (default: those of the puzzle).
+        seed: Seed of weights, prices and draws, and of the held-out starts.
     """
 
     graph: Path

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def symmetries(seed: int, number: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """One of the eight, drawn for each number."""
+    """Draw one of the eight symmetries for each number."""
     return rng.below(rng.draw(rng.streams(seed, rng.Purpose.AUGMENT, number), 0), 8)
 
 
 def turned(states: NDArray[np.uint8], symmetry: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Mirrored (1), turned by 180 degrees (2), transposed (4, square grids only), in this order: together the eight
-    symmetries."""
+    """Apply the symmetry bits in this order: flip columns (1), rotate by 180 degrees (2), transpose (4, square grids
+    only)."""
     bits = [(symmetry >> i & 1).astype(bool)[:, None, None] for i in range(3)]
     states = np.where(bits[0], states[:, :, ::-1], states)
     states = np.where(bits[1], states[:, ::-1, ::-1], states)

@@ -1,10 +1,10 @@
-"""The training loop: what every run does besides its own step.
+"""The training loop shared by all runs.
 
 ``Trainer.run`` loads the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft/trainer.py``,
 ``grpo/trainer.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint
 after each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint
-holds weights, the optimizer, the place in the data, every generator's state and how long the logs were: a resumed run
-cuts its logs there and ends in the bits of one that never stopped.
+holds weights, optimizer, position in the data, all generator states and the length of the logs: a resumed run truncates
+its logs there and is bitwise identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.validation import ValidationTask
 
-#: Steps in a row without a finite gradient that end a run.
+#: Number of consecutive non-finite gradients that ends a run.
 PATIENCE_WITH_NAN = 10
-#: What state.json has of a run of any kind.
+#: Fields of state.json common to all runs.
 SAVED: verified.Fields = {
     "state": {"step": int, "states": int, "skipped": int, "best": dict},
     "log": int,
@@ -63,7 +63,7 @@ SAVED: verified.Fields = {
 def opened_run(
     config: Any, out: str | Path, trackers: Mapping[str, str]
 ) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
-    """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
+    """Context of a run: its ranks, its locked folder, and the Ctrl-C handler, which ends it after a step."""
     refuse_missing(trackers)
     join = distributed.join if config.engine.kind == "deepspeed" else distributed.meet
     with process.torch_settings(config.run.threads):
@@ -75,7 +75,7 @@ def opened_run(
 
 @dataclass
 class TrainerState:
-    """Where a run is: everything that a checkpoint holds besides weights, feed and randomness."""
+    """Progress of a run: the part of a checkpoint besides weights, data position and random state."""
 
     step: int = 0
     states: int = 0
@@ -85,15 +85,15 @@ class TrainerState:
 
 
 class Meter:
-    """The pace of a run, and what the steps since the last log line found."""
+    """Throughput of a run, and the measurements since the last log line."""
 
     def __init__(self, steps: Sequence[dict[str, float]] = ()) -> None:
-        #: No line has them yet: a checkpoint holds them, so that the next line is that of an undisturbed run.
+        #: Steps not yet logged; checkpointed, so that the next line equals that of an uninterrupted run.
         self.steps = list(steps)
         self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
 
     def add(self, step: dict[str, float], states: int) -> None:
-        """One step."""
+        """Record one step."""
         self.steps.append(step)
         self._states += states
 
@@ -103,7 +103,7 @@ class Meter:
         return steps
 
     def pace(self) -> dict[str, float]:
-        """Since the last call."""
+        """Wall time, CPU time and states per second since the last call."""
         wall, cpu = time.monotonic() - self._wall, time.process_time() - self._cpu
         states, self._states = self._states, 0
         self._wall, self._cpu = time.monotonic(), time.process_time()
@@ -113,17 +113,17 @@ class Meter:
 class Trainer(ABC):
     """One run in one process (or on one rank). A subclass makes ``policy`` and ``engine`` and takes the steps."""
 
-    #: The verb, and the prefix of its curves.
+    #: Name of the command, and prefix of its curves.
     kind: str
-    #: Steps between returns of memory to the system: seldom enough to cost nothing.
+    #: Steps between ``process.trim``, which returns free memory to the system: rare enough to be negligible.
     steps_between_trims = 100
     policy: CommitPolicy
     engine: Engine
-    #: Of this rank alone, going on from step to step; a rank that was not there before begins with none.
+    #: This rank's running episodes, kept between steps and checkpointed per rank; new ranks start with none.
     episodes: Sequence[Any] = ()
     #: Empty without validation.
     validation_tasks: list[ValidationTask]
-    #: Open while it runs.
+    #: Open during ``run``.
     log: JsonLines
     timing: JsonLines
     curves: Curves
@@ -137,11 +137,11 @@ class Trainer(ABC):
 
     @abstractmethod
     def _step(self) -> dict[str, float]:
-        """One step; sums and values for ``_summary``. Counts ``state.step`` and ``state.states`` up."""
+        """Take one step, incrementing ``state.step`` and ``state.states``; returns sums and values for ``_summary``."""
 
     @abstractmethod
     def _summary(self, steps: list[dict[str, float]]) -> dict[str, Any]:
-        """The values of a log line, of the steps since the last one; with ``loss``."""
+        """The values of a log line, including ``loss``, from the steps since the last one."""
 
     @abstractmethod
     def _introduction(self) -> str:
@@ -153,20 +153,20 @@ class Trainer(ABC):
 
     @abstractmethod
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Back to ``state_dict``."""
+        """Restore ``state_dict``."""
 
     def _measure(self, task: ValidationTask) -> dict[str, Any]:
-        """The policy's validation in one puzzle."""
+        """Validate the policy on one puzzle."""
         return validation.measure(self.policy, task, self.engine)
 
     def close(self) -> None:
-        """Let go of the policy, and of what was compiled for it."""
+        """Release the policy, and code compiled for it."""
         self.engine.close()
         if self.config.engine.compile != "none":
             torch.compiler.reset()
 
     def run(self, interrupt: Interrupt) -> int:
-        """Until the last step or an interruption; the exit status."""
+        """Train until the last step or an interruption; returns the exit status."""
         with threads(self.policy), self._log("metrics") as self.log, self._log("timing") as self.timing:
             self._resume_from_checkpoint()
             self.progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
@@ -246,10 +246,10 @@ class Trainer(ABC):
         self.progress.show(self.state.step, pace["states_per_s"], line["loss"])
 
     def _due(self) -> bool:
-        """Validate if it is time to; is it time for a checkpoint?"""
+        """Validate if due; returns True if a checkpoint is due."""
         last = self.state.step == self.config.optim.steps
         if self.state.skipped:
-            return last  # weights that may not be finite are neither judged nor kept
+            return last  # after a non-finite gradient, neither validate nor save
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
             found = validation.mean_over_sets({each.name: self._measure(each) for each in self.validation_tasks})
@@ -277,7 +277,7 @@ class Trainer(ABC):
                 replace(Files(), folder / "state.json", json.dumps(rest).encode())
 
         if self.state.skipped:
-            return  # weights of a step that was not finite are never kept
+            return  # never save after a non-finite step
         if not self.state.best:
             self.state.best = {"step": self.state.step, "score": [], "validation": None}
         self._update_best_and_prune(
@@ -321,7 +321,7 @@ class Trainer(ABC):
         self._say(f"going on after step {newest.step:,}")
 
     def _restore_randomness(self, path: Path) -> None:
-        """A rank that was not there before begins a stream of its own."""
+        """Restore this rank's generators and episodes; a new rank seeds its own."""
         if not path.is_file():
             process.seed_everything(self.config.run.seed + self.team.rank + (self.state.step << 16))
             return
@@ -339,8 +339,8 @@ class Trainer(ABC):
 
 
 def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
-    """The engine of a configuration, and the policy's passes as it says; ``parts`` micro-batches make an optimizer
-    step."""
+    """Make the configured engine, and set the policy's recomputation and compilation; ``parts`` micro-batches per
+    optimizer step."""
     whole = config.compile != "none" and policy.config.lora is None
     refuse((whole, "engine.compile", "none for a backbone that is trained whole", config.compile))
     policy.backbone.recompute, policy.backbone.compiled = config.checkpointing, config.compile
@@ -349,5 +349,5 @@ def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, 
         return Engine(parameters, optim, team)
     from recommit.train.engine.deepspeed import ZeroEngine
 
-    fingerprint_of(policy)  # while the frozen weights are whole
+    fingerprint_of(policy)  # cached while the frozen weights are unsharded
     return ZeroEngine(policy, parameters, optim, config, team, parts)

@@ -1,4 +1,4 @@
-"""Validation: how good the policy is on instances that no training set contains."""
+"""Validation of the policy on held-out instances."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ValidationTask:
-    """The validation of one puzzle; a run from several data sets has several."""
+    """The validation set of one puzzle; a run on several data sets has several."""
 
     name: str
     task: Puzzle
     config: ValidationConfig
     starts: NDArray[np.uint8]
-    #: States on the way, with what is optimal there.
+    #: States on optimal paths, with their targets.
     states: Targets
 
 
 def tasks_of(
     name: str, spec: DataSpec, config: ValidationConfig, length: int = PLAN_LENGTH, budget: int = 15
 ) -> list[ValidationTask]:
-    """Instances as in the data of a recipe, of its validation split, which by their start states alone are in no
-    training data. Plans are compared over ``length`` actions, by prompts of up to ``budget`` decisions, if they say
-    how many are left. None if the configuration asks for none."""
+    """The validation tasks of a recipe: instances of its validation split, whose start states alone keep them out of
+    all training data. Plans are compared over ``length`` actions, by prompts that show up to ``budget`` decisions, if
+    they show any. Empty if ``config.instances`` is 0."""
     if not config.instances:
         return []
     wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
@@ -71,7 +71,7 @@ def tasks_of(
 
 
 def _starts(wanted: DataSpec) -> NDArray[np.uint8]:
-    """As many as asked for, or on the smallest boards, which have few, about as many as there are."""
+    """The start states; on the smallest boards, which have too few, about as many as exist."""
     try:
         return sampling.starts(wanted, "validation", 0).states
     except errors.NotEnough:
@@ -82,7 +82,7 @@ def _starts(wanted: DataSpec) -> NDArray[np.uint8]:
 
 @torch.no_grad()
 def measure(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
-    """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
+    """Loss and accuracy on the states, and solve rates of the fixed depths; in eval mode."""
     training = policy.training
     policy.eval()
     try:
@@ -92,11 +92,11 @@ def measure(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[
 
 
 def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
-    """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide
-    the states."""
+    """``loss`` per action, ``accuracy`` per position after an optimal prefix, and ``optimal``, that of first actions;
+    the states are divided among ranks."""
     config, states, team = TargetConfig(depths=policy.config.depths), task.states, engine.team
     total, length = max(loss.total_weight(states, config), 1.0), states.actions.shape[1]
-    sums = np.zeros(1 + 2 * length)  # the loss, and by position what was right and what was counted
+    sums = np.zeros(1 + 2 * length)  # loss, then correct and counted actions by position
     for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, engine.equal_passes):
         part = states[rows] if len(rows) else targets.nothing(states)
         value, logits = engine.run(partial(loss.sft_loss, policy, task.task, part, config, total))
@@ -113,7 +113,7 @@ def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dic
 
 
 def episodes(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
-    """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
+    """Greedy episodes at each fixed depth: solve rate within the budget, and actions per episode."""
     depths, budget = policy.config.depths, task.config.budget
     graph = PolicyGraph(policy, task.task, depths, run_pass=engine.run, team=engine.team, together=engine.equal_passes)
     nodes = graph.nodes(task.starts, budget)
@@ -123,9 +123,9 @@ def episodes(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict
 def of_variant(
     graph: PolicyGraph, variant: Variant, task: ValidationTask, budgets: tuple[int, ...], prices: Prices
 ) -> dict[str, Any]:
-    """Episodes of a variant's own agent and of the controls of its depth head (sampled depths, and its own depths
-    shuffled over states); the share that it solves within each of ``budgets``, and its value at these prices, on
-    average over them."""
+    """Episodes of a variant's own agent and of controls for its depth head (depths sampled from it, and drawn from its
+    mean distribution in every state); the own agent's solve rate within each of ``budgets``, and its value at these
+    prices, averaged over them."""
     starts, budget, choose = task.starts, task.config.budget, _own_agent(graph, variant)
     nodes = graph.nodes(starts, budget)
     own = play(graph, nodes, budget, choose)
@@ -147,13 +147,13 @@ def _own_agent(graph: PolicyGraph, variant: Variant) -> Chooser:
 
 
 def value(played: list[Episodes], prices: Prices) -> float:
-    """Share solved less what actions and observations cost, on average over budgets."""
+    """Solve rate minus prices of actions and observations, averaged over budgets."""
     each = (prices.returns(one.solve_rate, one.mean_actions, one.mean_observations) for one in played)
     return float(sum(each) / len(played))
 
 
 def rates(episodes: dict[str, Episodes]) -> dict[str, Any]:
-    """By name: share solved, and actions per episode."""
+    """Solve rate and actions per episode, by name."""
     return {
         "solved": {name: round(played.solve_rate, 4) for name, played in episodes.items()},
         "actions": {name: round(played.mean_actions, 2) for name, played in episodes.items()},
@@ -161,14 +161,14 @@ def rates(episodes: dict[str, Episodes]) -> dict[str, Any]:
 
 
 def mean_over_sets(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """One validation of what was measured by data set: of several their mean, with each beside it."""
+    """Combine validations by data set: a single one as it is, several as their mean with each under ``sets``."""
     if len(measured) == 1:
         return next(iter(measured.values()))
     return {**mean_of(list(measured.values())), "sets": measured}
 
 
 def mean_of(values: list[Any]) -> Any:
-    """Mean of numbers to six digits, and of lists and mappings of them; of what some lack, over those that have it."""
+    """Mean of numbers, rounded to six decimals, or of nested lists and mappings, over those that have a key."""
     if isinstance(values[0], dict):
         names = dict.fromkeys(name for each in values for name in each)
         return {name: mean_of([each[name] for each in values if name in each]) for name in names}
@@ -178,8 +178,8 @@ def mean_of(values: list[Any]) -> Any:
 
 
 def score(validation: dict[str, Any]) -> tuple[float, ...]:
-    """Larger is better: the ``value`` of the run's own agent, its controls left out (without one: the solve rate of the
-    best fixed depth), then the loss. Of several data sets the mean."""
+    """Sort key for the best policy, larger is better: the ``value`` of the run's own agent, without controls (if none:
+    the solve rate of the best fixed depth), then minus the loss. Averaged over data sets."""
     every = [
         (each.get("value", max(each["solved"].values())), -each["loss"])
         for each in validation.get("sets", {"": validation}).values()
@@ -188,7 +188,7 @@ def score(validation: dict[str, Any]) -> tuple[float, ...]:
 
 
 def line_of(validation: dict[str, Any]) -> str:
-    """A validation in one line."""
+    """One-line summary of a validation."""
     if "sets" in validation:
         return "; ".join(f"{name}: {line_of(each)}" for name, each in validation["sets"].items())
     rates = "  ".join(

@@ -1,4 +1,4 @@
-"""``recommit graph build|score``: commitment graphs, and rules that are scored on them."""
+"""``recommit graph build|score``: commitment graphs, and scoring of rules on them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
 
 
 def _entries(options: GraphScoreOptions, scorer: GraphScorer) -> list[NamedRule]:
-    """All rules that are asked for."""
+    """All requested rules."""
     from recommit.graph.rule_episodes import ask_once
     from recommit.horizon import rule_registry as by_name
 
@@ -96,7 +96,7 @@ def _entries(options: GraphScoreOptions, scorer: GraphScorer) -> list[NamedRule]
 def _values(
     scorer: GraphScorer, chosen_on: GraphScorer, entries: Sequence[NamedRule], rows: Sequence[Any]
 ) -> dict[str, Any]:
-    """Everything that was computed, as plain values."""
+    """All results as plain values."""
     from recommit.graph import files
 
     first = scorer.settings[0]

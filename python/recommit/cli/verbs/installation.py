@@ -1,7 +1,6 @@
-"""``recommit doctor`` and ``recommit bench``: what is installed, whether the core works, and how fast it is here.
+"""``recommit doctor`` and ``recommit bench``: the installation, a check of the core, and its speed.
 
-``bench`` counts CPU time on one thread; benchmarks beside other people's code are in the folder ``bench`` of the
-repository.
+``bench`` measures CPU time on one thread; comparisons with other software are in the repository's folder ``bench``.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ def doctor(json: bool = False) -> int:
 
 def examine() -> dict[str, Any]:
     """The installation: versions by extra and module (None where one is missing), and whether it works."""
-    packages = importlib.metadata.packages_distributions()  # which reads a file of every package
-    # Of the package that brings a module: a folder of its name, which Python would import too, has none.
+    packages = importlib.metadata.packages_distributions()  # slow: reads a file of every package
+    # Version of the package that provides a module; a local folder of that name, which is importable too, has none.
     version: Callable[[str], str | None] = lambda module: version_of(packages.get(module, [module])[0])
     versions = {extra: {each: version(each) for each in modules} for extra, modules in EXTRAS.items()}
     return {
@@ -83,7 +82,7 @@ def examine() -> dict[str, Any]:
 
 
 def text(report: dict[str, Any]) -> str:
-    """The same in lines."""
+    """The report as text."""
     lines = [
         f"recommit   {report['recommit']} ({report['core']})",
         f"python     {report['python']}, numpy {report['numpy']}, {report['platform']}, {report['cores']} cores",
@@ -99,7 +98,7 @@ def text(report: dict[str, Any]) -> str:
 
 
 def works() -> bool:
-    """Push a box onto its goal and slide a tile home: the shortest test that every part is linked and runs."""
+    """Push a box onto its goal and slide a tile home: a minimal check that the core is linked and runs."""
     level = np.array([[[1, 1, 1, 1, 1], [1, 5, 3, 2, 1], [1, 1, 1, 1, 1]]], np.uint8)
     board = np.array([[[1, 2, 3], [4, 5, 6], [7, 0, 8]]], np.uint8)
     right = np.array([3], np.uint8)
@@ -108,7 +107,7 @@ def works() -> bool:
 
 
 def threads() -> str:
-    """How many threads networks compute with here, and why."""
+    """A sentence on the number of threads."""
     if importlib.util.find_spec("torch") is None:
         return "all cores for puzzles; networks need " + install("train")
     from torch import get_num_threads
@@ -142,8 +141,8 @@ def bench(signature: bool = False, json: bool = False) -> None:
 
 
 def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> dict[str, Any]:
-    """Generate boards, execute up to ``actions`` random actions on each, draw some of them; rates count one thread's
-    CPU time, and only actions that were executed, since a board stops at its goal."""
+    """Benchmark a puzzle: generate boards, execute up to ``actions`` random actions on each, draw some. Rates are per
+    CPU second of one thread, and count executed actions only, since a board stops at its goal."""
     task.generate(1, seed=seed + 1, threads=1)  # tables and sprites are made once, on first use
     instances, generating = _timed(lambda: task.generate(boards, seed=seed, threads=1))
     plan = np.random.default_rng(seed).integers(0, 4, (boards, actions), np.uint8)

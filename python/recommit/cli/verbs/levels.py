@@ -1,4 +1,4 @@
-"""``recommit levels generate|check`` and ``recommit solve``: level files, and the plans of their levels."""
+"""``recommit levels generate|check`` and ``recommit solve``: level files and optimal plans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.levels import Grid
     from recommit.puzzles.solver import Solution
 
-#: Levels that are generated at a time: level i is the same in whatever piece it comes.
+#: Chunk size of generation; it does not affect the levels.
 PIECE = 256
 _REASONS = {
     Status.NODE_LIMIT: "--nodes was hit",
@@ -69,7 +69,7 @@ def generate(options: GenerateOptions, json: bool = False) -> None:
 
 
 def _generated(options: GenerateOptions) -> tuple[Any, list[str]]:
-    """All levels, in pieces between which a terminal is told how many there are."""
+    """Generate all levels in chunks, with progress on a terminal."""
     puzzle = options.puzzle()
     how = {**options.drawn(), **puzzle.options(options.generator)}
     line, states, titles = StatusLine(terminal_only=True), list[Any](), list[str]()
@@ -181,7 +181,7 @@ def solve(options: SolveOptions, json: bool = False) -> None:
 
 
 def _prepare(task: str, states: list[Grid], line: StatusLine) -> float:
-    """Makes or loads the tables that boards of this shape share, so that no level pays for them. CPU seconds."""
+    """Load or compute the tables of this shape up front, so that no level is charged for them; returns CPU seconds."""
     began, (rows, columns) = time.process_time(), states[0].shape
     tables = TASKS[task].of_states((rows, columns))
     if tables.prepare(progress=lambda done, total: line.show(f"{done:,} of {total:,} placements")):
@@ -190,7 +190,7 @@ def _prepare(task: str, states: list[Grid], line: StatusLine) -> float:
 
 
 def _shown(line: StatusLine, total: int) -> Callable[[int, float], None]:
-    """For ``solve_all``; a call of less than half a second shows nothing."""
+    """Progress callback for ``solve_all``; silent for the first half second."""
     return lambda done, seconds: line.show(f"{done:,} of {total:,} levels, {seconds:.0f} s") if seconds > 0.5 else None
 
 
@@ -210,7 +210,7 @@ def _document(
 
 
 def _described(number: int, level: Solution) -> dict[str, Any]:
-    """A level of the JSON: no length and no plan unless the answer is exact."""
+    """The JSON entry of a level; length and plan are None unless exact."""
     exact, unsolvable = level.status is Status.EXACT, level.status is Status.UNSOLVABLE
     return {
         "index": number,
@@ -227,7 +227,7 @@ def _described(number: int, level: Solution) -> dict[str, Any]:
 
 
 def _text(number: int, level: Solution) -> str:
-    """Two lines: what it is and costs; the plan."""
+    """The text of a level: one line with size, length and cost, one with the plan."""
     cost, (rows, columns) = f"{level.nodes:,} nodes, {level.seconds * 1e3:,.3f} ms", level.state.shape
     head = f"{number:>6}  {rows:>2} x {columns:<2}  "
     title = f"  {plain(level.title)}" if level.title else ""

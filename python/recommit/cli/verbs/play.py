@@ -1,4 +1,4 @@
-"""``recommit play`` and ``recommit watch``: levels played by a policy, watched live or recorded."""
+"""``recommit play`` and ``recommit watch``: a policy's play, live or recorded."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def play(options: PlayOptions) -> None:
 
 
 def _record(match: PolicyMatch, chosen: PlayOptions, out: Path, line: StatusLine) -> None:
-    """Write a page or a recording of some levels."""
+    """Write an HTML page or a recording of some levels."""
     from recommit.watch import recorded
 
     recording = recorded.record(match, _levels(match, chosen.index, chosen.count, line))
@@ -82,7 +82,7 @@ def _record(match: PolicyMatch, chosen: PlayOptions, out: Path, line: StatusLine
 
 
 def _levels(match: Match, first: int, count: int, line: StatusLine) -> Iterator[Level]:
-    """``count`` levels, or fewer where a file ends."""
+    """``count`` levels from ``first`` on, or fewer if the file ends."""
     for number in range(first, first + count):
         line.show(f"level {number - first + 1} of {count}")
         try:
@@ -94,7 +94,7 @@ def _levels(match: Match, first: int, count: int, line: StatusLine) -> Iterator[
 
 
 def _command(options: PlayOptions) -> str:
-    """The call, without what is the default anyway."""
+    """The command line, without default values."""
     words = ["recommit", "play", *([str(options.file)] if options.file else [])]
     for each in fields(options):
         value = getattr(options, each.name)
@@ -106,7 +106,7 @@ def _command(options: PlayOptions) -> str:
 
 
 def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
-    """The policy, and the options with its own puzzle."""
+    """The match of a policy, and the options filled in for it."""
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices

@@ -1,4 +1,4 @@
-"""``recommit policies`` and ``recommit score``: what comes with the package, and how good any agent is."""
+"""``recommit policies`` and ``recommit score``: packaged policies, and scoring of any agent on the leaderboard."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def policies(json: bool = False) -> None:
 
 
 def text(cards: dict[str, dict[str, Any]]) -> str:
-    """A line for each policy and budget, and the best fixed depth beside it."""
+    """A table with a row per policy and budget, compared with the best fixed depth."""
     rows = [
         (name, card, row, _best_fixed(card, row["budget"]))
         for name, card in cards.items()

@@ -1,6 +1,6 @@
 """``recommit train ...``, ``estimate``, ``evaluate``, ``zero-shot``, ``report`` and ``reproduce``.
 
-What a stage works with is imported when it runs.
+Imports of a stage are deferred until it runs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
 
 
 def _needed(name: str, value: Value | None) -> Value:
-    """A folder that everything but --show needs."""
+    """A value that is required unless ``--show`` is given."""
     if not value:
         raise WrongCall(f"{name}: expected a folder (--{name} FOLDER), got none; --show alone needs none")
     return value
@@ -111,7 +111,7 @@ def _teller(quiet: bool) -> Callable[[str], None]:
 
 
 def _counted(work: Callable[[Callable[[str], None]], Value]) -> Value:
-    """The result of work that says how far it is."""
+    """Run ``work`` with a progress line; returns its result."""
     line = StatusLine()
     try:
         return work(line.show)
@@ -148,7 +148,7 @@ def evaluate(options: EvaluateOptions, json: bool = False, quiet: bool = False) 
         result = evaluated(options, quiet=quiet)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on, and plays no agent again") from None
-    if result is not None:  # other ranks than the main one have nothing to say
+    if result is not None:  # None on other ranks than the main process
         tell(dumps(result.rows, indent=2) + "\n" if json else result.text, end="")
 
 
@@ -165,7 +165,7 @@ def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False)
 
     rows = ZeroShotRun(options).run(quiet=quiet)
     tell(dumps(rows, indent=2) + "\n" if json else table(rows), end="")
-    return 0 if rows[0]["instances"] else 1  # not one episode got its answers
+    return 0 if rows[0]["instances"] else 1  # no episode was completed
 
 
 def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""``recommit sweep``: how much of a chunk to execute."""
+"""``recommit sweep``: find how much of an action chunk to execute."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> Non
 
 
 def _track(card: dict[str, Any], out: Path, projects: dict[str, str]) -> None:
-    """Figures of the rows for trackers: of fixed depths as a curve, of rules as a point each."""
+    """Log the summary to trackers: fixed depths as a curve, rules as single points."""
     curves = Curves(out, tensorboard=False, projects=projects, whole=card["settings"], step=0)
     for row in card["summary"]:
         name, _, depth = row["name"].partition("-")
@@ -58,7 +58,7 @@ def _track(card: dict[str, Any], out: Path, projects: dict[str, str]) -> None:
 
 
 def _shown(quiet: bool) -> Callable[[int, int, str], None]:
-    """A line of progress with the time left, by the pace of the episodes that were played now."""
+    """A progress callback with the remaining time, estimated from the episodes of this call."""
     import time
 
     line = Progress(0, 0, quiet=quiet)

@@ -1,1 +1,1 @@
-"""Vision-language models that a policy stands on."""
+"""Vision-language backbones of a policy."""

@@ -1,8 +1,8 @@
-"""The protocol of a backbone, and how one is found and loaded.
+"""The backbone protocol; finding and loading backbones.
 
-A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
-``PromptInputs``. Another family is one class with the members of ``Backbone``, which a call names
-(docs/guides/backbones.md shows two); ``TransformersBackbone`` is most of it for models of the transformers library.
+A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: a
+``PromptInputs``. To add a family, pass a class with the members of ``Backbone`` (docs/guides/backbones.md shows two);
+``TransformersBackbone`` is most of it for models of the transformers library.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ FAMILIES = {
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
-#: A commit, tag or branch; a hub's client makes a path of it.
+#: A commit, tag or branch; the pattern is strict because the hub client builds a path from it.
 _REVISION = re.compile(r"(\w[\w.-]*(/\w[\w.-]*)*)?", re.ASCII)
-#: Published backbones that a file may name, and the commit of each that is read; empty: the newest, see
+#: Published backbones that a file may name, and the commit of each that is loaded; empty: the newest, see
 #: docs/security.md.
 LISTED = dict.fromkeys(("Qwen/Qwen2.5-VL-3B-Instruct", "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen3-VL-8B-Instruct"), "")
-#: The name in a file of any other backbone: its place is an argument of the reader, and a fingerprint has to fit.
+#: Stands in a file for any other backbone: the caller passes its place, and its fingerprint has to match.
 GIVEN = "given"
-#: The place that a call names, for every policy whose backbone is neither listed nor in its folder, and the class that
-#: reads what is of no family.
+#: The caller's place of backbones that are neither listed nor in the policy's folder, and class for those of no known
+#: family.
 _GIVEN: ContextVar[tuple[str, Any]] = ContextVar("backbone", default=("", None))
 GUIDE = "docs/guides/backbones.md#your-own-backbone"
-#: Far more than any of them has: a stranger's folder that asks for more would only take this machine's memory.
+#: Far above any real model: an untrusted folder that declares more layers would only exhaust memory.
 MOST_LAYERS = 1 << 10
-#: The list of files by weight, where there are several.
+#: Index of a sharded checkpoint: the file of each weight.
 INDEX = "model.safetensors.index.json"
 
-#: Files of a repository that are read: other formats of the same weights may lie beside them, and in folders.
+#: Files to download of a repository, which may also hold the same weights in other formats and in subfolders.
 READ = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
 
 
@@ -76,28 +76,28 @@ class PromptInputs:
 
 
 class Backbone(Protocol):
-    """A vision-language model reduced to what a policy needs."""
+    """The interface of a vision-language model that a policy uses."""
 
     #: Width of z.
     width: int
     #: Side of a visual token in pixels; a drawn cell is a multiple of it wide.
     token_pixels: int
-    #: The language model's projections that LoRA adapts, as a regular expression over module names.
+    #: Regular expression over module names: the language model's projections that LoRA adapts.
     lora_targets: str
-    #: True if a cell's features depend on that cell alone, so that a board is a gather from a few of them. Only where
-    #: ``pixels`` are the core's patches.
+    #: True if a cell's features depend on that cell alone, so that a board is a gather from a small table. Requires
+    #: ``pixels`` to be the core's patches.
     cell_local: bool
     model: nn.Module
-    #: Keep no activations inside layers; compute them again on the way back.
+    #: Activation checkpointing: recompute activations inside layers in the backward pass.
     recompute: bool
-    #: A backend of torch.compile for passes of a frozen backbone; none: as they are.
+    #: torch.compile backend for passes of a frozen backbone; ``none``: eager.
     compiled: str
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
         """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: one token per cell."""
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
-        """Everything constant for pictures of rows x cols visual tokens."""
+        """The constant inputs for pictures of rows x cols visual tokens."""
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
         """States drawn and prepared for ``features``, on the model's device."""
@@ -115,7 +115,7 @@ class Backbone(Protocol):
         """The weights under any adapter, by their published names."""
 
     def save(self, folder: Path) -> None:
-        """Write the whole model in its published format, with what ``save_processor`` writes."""
+        """Write the whole model in its published format, and the files of ``save_processor``."""
 
     def save_processor(self, folder: Path) -> None:
         """Write tokenizer and image processor."""
@@ -123,7 +123,7 @@ class Backbone(Protocol):
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers and the hub quiet: no progress bars, which mean nothing for small folders, no table of absent
+    """Silence transformers and the hub: no progress bars, which mean nothing for small folders, no table of absent
     tensors."""
     from transformers.utils import logging
 
@@ -142,8 +142,8 @@ def load_backbone(path: str | Path, *, revision: str = "", backbone_class: Any =
     """The backbone of a local folder or hub repository, by ``backbone_class``, or by the model type of its
     configuration.
 
-    ``revision`` is a commit, tag or branch of the repository. ``dtype`` and ``device`` say what its weights become
-    while they are read.
+    ``revision`` is a commit, tag or branch of the repository. Weights are converted to ``dtype`` and ``device`` while
+    they are read.
     """
     with given_backbone(None, backbone_class):
         folder, _ = find_backbone(path, revision)
@@ -153,14 +153,14 @@ def load_backbone(path: str | Path, *, revision: str = "", backbone_class: Any =
 
 
 def family_of(folder: Path, own: Any = None) -> Any:
-    """The class that reads a folder, which may be a stranger's: the caller's ``own``, or that of its family."""
+    """The class that loads a folder, whose configuration is checked first: the caller's ``own``, or its family's."""
     model_type = "" if own is not None else _known_type(folder)
     _refuse_more(folder, verified.values(folder, "config.json"))
     return own or family(model_type)
 
 
 def _known_type(folder: Path) -> str:
-    """The model type of a folder that one of ``FAMILIES`` reads; of others the error says what reads them."""
+    """The folder's model type, if in ``FAMILIES``; else raise an error that names ``--backbone-class``."""
     about = verified.values(folder, "config.json")
     if isinstance(model_type := about.get("model_type"), str) and model_type in FAMILIES:
         return model_type
@@ -170,14 +170,14 @@ def _known_type(folder: Path) -> str:
 
 
 def refuse_foreign(place: str | Path | None) -> None:
-    """Refuse a folder that takes a class, where none is given: from its configuration alone, before torch is there."""
+    """Refuse a folder that needs a caller's class if none was given. Reads its configuration only, and no torch."""
     if place and _GIVEN.get()[1] is None and Path(place).is_dir():
         _known_type(Path(place))
 
 
 def _refuse_more(folder: Path, about: dict[str, Any]) -> None:
-    """Refuse what transformers would do beside reading weights: unpack others by programs that it fetches, put an
-    adapter on them that no fingerprint tells, take them from elsewhere, or make layers without end."""
+    """Refuse folders with which transformers would do more than read weights: quantised weights (it fetches code to
+    unpack them), an adapter (not in the fingerprint), weights outside the folder, or an absurd number of layers."""
     if "quantization_config" in about:
         raise ValueError(f"backbone: expected weights that are not quantised, got a quantization_config in {folder}")
     if os.path.lexists(folder / "adapter_config.json"):
@@ -195,8 +195,8 @@ def _refuse_more(folder: Path, about: dict[str, Any]) -> None:
 
 @contextmanager
 def given_backbone(place: str | Path | None, own: Any = None) -> Iterator[None]:
-    """Read policies on this backbone meanwhile, where their own is neither listed nor in their folder, and what takes a
-    class by this one; None: by what was given before."""
+    """Within this context, use the backbone at ``place`` for policies whose own is neither listed nor in their folder,
+    and class ``own`` for folders of no known family; None keeps the outer context's value."""
     if own is not None and not (isinstance(own, type) and hasattr(own, "from_pretrained")):
         raise ValueError(f"backbone_class: expected a class with from_pretrained, see {GUIDE}, got {brief(own)}")
     before = _GIVEN.get()
@@ -209,27 +209,27 @@ def given_backbone(place: str | Path | None, own: Any = None) -> Iterator[None]:
 
 
 def given_place() -> str:
-    """The place that ``given_backbone`` has; empty if there is none."""
+    """The place set by ``given_backbone``; empty if none."""
     return _GIVEN.get()[0]
 
 
 def given_class() -> Any:
-    """The class that ``given_backbone`` has, or None."""
+    """The class set by ``given_backbone``, or None."""
     return _GIVEN.get()[1]
 
 
 def own_class(kind: Any) -> str:
-    """The name of a class that is not the package's; empty for those of ``FAMILIES``."""
+    """Name of a backbone class from outside the package; empty for those of ``FAMILIES``."""
     return "" if f"{kind.__module__}:{kind.__name__}" in FAMILIES.values() else str(kind.__name__)
 
 
 def class_flag(name: Any = "NAME") -> str:
-    """The flag that gives a class, whose name may be from a stranger's file."""
+    """The command-line flag that passes a class; ``name`` may come from an untrusted file."""
     return f"--backbone-class FILE:{name if isinstance(name, str) and name.isidentifier() else 'NAME'}"
 
 
 def refuse_ungiven(place: str, name: Any) -> None:
-    """Refuse to go on without the ``place``, in words, or the class of this name, where these are not empty."""
+    """Raise ``NeedsFlag`` for what the caller has to pass: a ``place`` (in words), a class ``name``; empty: nothing."""
     needs = [(place, "--backbone PLACE", "backbone=PLACE")] if place else []
     needs += [(f"the class {brief(name)}", class_flag(name), "backbone_class=CLASS")] if name else []
     if needs:
@@ -239,14 +239,14 @@ def refuse_ungiven(place: str, name: Any) -> None:
 
 
 def is_repository(name: str | Path) -> bool:
-    """Can this be a repository, OWNER/NAME, and no place on this disk? A path is none, nor what would lie in a folder
-    that is here."""
+    """True if ``name`` looks like a hub repository, OWNER/NAME, and not like a local path: no folder OWNER exists
+    here."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None and not Path(name).parent.is_dir()
 
 
 def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
-    """Where a backbone lies on this machine, downloaded if need be, and the commit of its repository; a folder has
-    none. A repository may have its commit, tag or branch behind an @."""
+    """Local folder of a backbone, downloaded if missing, and the commit of its repository (empty for a folder). A
+    repository may be followed by ``@`` and a commit, tag or branch."""
     if Path(path).is_dir():
         if revision:
             raise ValueError(f"revision: expected none of the folder {path}, which has no history, got {revision}")
@@ -257,31 +257,31 @@ def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
         raise ValueError(f"revision: expected a commit, tag or branch, got {revision!r:.80}")
     if not is_repository(name):
         raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {path}")
-    if name not in LISTED and given_class() is None:  # before the weights, which nothing may read
+    if name not in LISTED and given_class() is None:  # before downloading weights that no class could load
         _known_type(snapshot("backbone", name, revision, allow_patterns=["config.json"]))
     folder = snapshot("backbone", name, revision, allow_patterns=READ, ignore_patterns=["*/*"])
     return folder, folder.name
 
 
 def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) -> Path:
-    """The local copy of a repository, a folder that is called like its commit; its size and place are printed before a
-    download. Without a network, or with HF_HUB_OFFLINE=1, the copy that is there."""
+    """The local copy of a repository, a folder named after its commit; size and destination are printed before a
+    download. Without a network, or with HF_HUB_OFFLINE=1, the cached copy."""
     import huggingface_hub
     from huggingface_hub.constants import HF_HUB_CACHE
     from huggingface_hub.errors import DryRunError
 
-    waits = os.environ.get("LOCAL_RANK", "0") != "0"  # for the first rank of its machine, which shows how far it is
+    waits = os.environ.get("LOCAL_RANK", "0") != "0"  # for this machine's first rank, which shows the progress
     options: dict[str, Any] = {"revision": revision or None, **patterns}
     missing = 0
     try:
-        with quiet(), suppress(DryRunError):  # no hub answers, and perhaps nothing is missing
+        with quiet(), suppress(DryRunError):  # the hub is unreachable, but perhaps nothing is missing
             every = huggingface_hub.snapshot_download(name, dry_run=True, **options)
             missing = sum(each.file_size for each in every if each.will_download)
             if missing > 1e7 and not waits:
                 say(f"{what}: {missing / 1e9:.2f} GB of {name} go to {HF_HUB_CACHE} (HF_HOME chooses another place)")
         with quiet() if waits or not missing else nullcontext():
             return Path(huggingface_hub.snapshot_download(name, **options))
-    except Exception as error:  # a hub's client raises errors of its own and of what it is made with
+    except Exception as error:  # the hub client raises its own errors and those of its libraries
         asked, reason = f"{name} at {revision}" if revision else name, str(error).strip().partition("\n")[0]
         reason = reason or type(error).__name__
         wanted = "a folder, or a repository that the hub has"
@@ -289,6 +289,6 @@ def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) ->
 
 
 def family(model_type: str) -> Any:
-    """The class of a family."""
+    """Import the backbone class of a model type."""
     module, _, name = FAMILIES[model_type].partition(":")
     return getattr(import_module(module), name)

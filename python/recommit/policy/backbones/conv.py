@@ -1,7 +1,7 @@
-"""A small residual convolution over the cells of a picture, for policies that a laptop trains from nothing.
+"""A small residual convolutional network over the cells of a picture, for policies trained from scratch on a laptop.
 
-The first layer is one projection per cell, and as all cells of a kind look the same, a board is a gather from a handful
-of them. Every block adds the mean and the largest of all cells to each cell. z is read at one place, softly: a linear
+The first layer is one projection per cell, and as all cells of a kind look the same, a board is a gather from a small
+table. Every block adds mean and max over all cells to each cell. z is read at one place by soft attention: a linear
 score weights the cells, so that the network learns to read where the player, or the blank, stands. The cells around
 that place are read with it: one cell's channels are too few to hold eight actions.
 """
@@ -51,7 +51,7 @@ class ConvShape:
     z: int = 128
     #: Rows and columns around the place of z whose cells are read with it.
     reach: int = 3
-    #: How often the blocks are applied: above 1 the network thinks, with the same weights in every round.
+    #: Number of times the blocks are applied, with shared weights; above 1 the network is recurrent.
     rounds: int = 1
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ CONV = {"small": ConvShape(32, 8, 128), "base": ConvShape(64, 12, 128)}
 
 
 class Block(nn.Module):
-    """Two convolutions, with a bias from the whole board between them. It begins as the identity."""
+    """Residual block of two convolutions with a bias pooled from the whole board; initialised to the identity."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Block(nn.Module):
 
 
 def pooled(x: Tensor) -> Tensor:
-    """Mean and largest over the cells: [N, width, rows, columns] -> [N, 2 * width]."""
+    """Mean and max over the cells: [N, width, rows, columns] -> [N, 2 * width]."""
     return torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=-1)
 
 
@@ -97,12 +97,12 @@ class ConvNet(nn.Module):
         self.recall = nn.Conv2d(shape.width, shape.width, 1) if shape.rounds > 1 else nn.Identity()
         self.score = nn.Linear(shape.width, 1, bias=False)
         self.out = nn.Linear(((2 * shape.reach + 1) ** 2 + 2) * shape.width, shape.z)
-        with torch.no_grad():  # pixels of a cell are nearly all the same: a few of many values tell kinds apart
+        with torch.no_grad():  # most pixels are the same in all cells: few values tell kinds apart
             self.cell.weight.mul_(4.0)
 
 
 class ConvBackbone(nn.Module):
-    """See ``Backbone``. It has nothing that LoRA would adapt, and reads no text."""
+    """See ``Backbone``. It has no LoRA targets and reads no text."""
 
     token_pixels = CELL
     lora_targets = ""
@@ -113,8 +113,8 @@ class ConvBackbone(nn.Module):
         self.model = model
         self.shape, self.width = shape, shape.z
         self.recompute, self.compiled = False, "none"
-        #: How many are applied can be chosen when a policy plays. With ``early`` half of the pictures of a batch are
-        #: read after fewer rounds in training, so that imitation teaches every round.
+        #: ``rounds`` may be changed at inference. With ``early`` half of the pictures of a training batch are read
+        #: after fewer rounds, so that imitation trains every round.
         self.rounds, self.early = shape.rounds, False
 
     @classmethod
@@ -132,7 +132,7 @@ class ConvBackbone(nn.Module):
         except ValueError as error:
             raise ValueError(f"backbone: {error} in {path}") from None
         stored = read_weights(file := path / "model.safetensors")
-        with torch.device("meta"):  # a stranger's folder may say any size
+        with torch.device("meta"):  # an untrusted folder may declare any size
             check_shapes(ConvNet(shape).state_dict(), stored, file)
         model = ConvNet(shape)
         check_and_copy(model.state_dict(), stored, file)
@@ -157,7 +157,7 @@ class ConvBackbone(nn.Module):
         return self.read(self.cells(features, geometry), self.own(features, geometry))
 
     def own(self, features: Tensor, geometry: PromptInputs) -> Tensor:
-        """Weight of each cell in the place where z is read: [N, 1, rows, columns]."""
+        """The policy's own attention weights over the cells for reading z: [N, 1, rows, columns]."""
         shares: Tensor = self.model.score(features).softmax(dim=1)
         return shares.transpose(1, 2).unflatten(2, (geometry.rows, geometry.cols))
 
@@ -170,7 +170,7 @@ class ConvBackbone(nn.Module):
         last = torch.arange(len(x), device=x.device) % (2 * self.rounds)
         result = x
         for number in range(self.rounds):
-            if number:  # of one size in every round, and with the picture in it
+            if number:  # rescaled to unit RMS in every round, with the picture added again
                 x = x * torch.rsqrt(x.square().mean(dim=1, keepdim=True) + 1e-6) + self.model.recall(begin)
             for block in self.model.blocks:
                 x = block(x)
@@ -180,7 +180,7 @@ class ConvBackbone(nn.Module):
         return F.relu(result)
 
     def z_at(self, features: Tensor, geometry: PromptInputs, places: Tensor) -> Tensor:
-        """z of each picture, and behind them z as read at other ``places`` [N, D]: [N + N * D, width]."""
+        """z of each picture, followed by z read at other ``places`` [N, D]: [N + N * D, width]."""
         cells, (many, others) = self.cells(features, geometry), places.shape
         there = F.one_hot(places, cells.shape[2] * cells.shape[3]).to(cells.dtype).unflatten(2, cells.shape[2:])
         every = self.read(cells, torch.cat([self.own(features, geometry), there], dim=1))
@@ -188,9 +188,9 @@ class ConvBackbone(nn.Module):
         return torch.cat([z[:, 0], z[:, 1:].flatten(0, 1)])
 
     def read(self, cells: Tensor, shares: Tensor) -> Tensor:
-        """z as read at K places, [N * K, width]; ``shares`` [N, K, rows, columns] are the weights of cells."""
+        """z read at K places, [N * K, width]; ``shares`` [N, K, rows, columns] are attention weights over the cells."""
         reach, places = self.shape.reach, shares.shape[1]
-        # Not cells but shares are moved about: they are few.
+        # Unfold the weights, not the cells: they have fewer channels.
         moved = F.unfold(shares, 2 * reach + 1, padding=reach)
         around = (moved @ cells.flatten(2).transpose(1, 2)).unflatten(1, (places, -1)).flatten(2)
         board = pooled(cells)[:, None].expand(-1, places, -1)
@@ -210,7 +210,7 @@ class ConvBackbone(nn.Module):
         replace(Files(), folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
 
     def save_processor(self, folder: Path) -> None:
-        """It has none."""
+        """Nothing to write."""
 
 
 def make_conv(folder: str | Path, shape: ConvShape, *, seed: int = 0) -> Path:

@@ -1,4 +1,4 @@
-"""Qwen2.5-VL and Qwen3-VL: pictures are a batch axis of the vision encoder instead of a loop over windows."""
+"""Qwen2.5-VL and Qwen3-VL, with pictures as a batch axis of the vision encoder instead of a loop over windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: The image processor's of Qwen3-VL; the smallest picture is one token here, since boards of few cells must not be
+#: Normalisation of Qwen3-VL's image processor; the smallest picture is one token here, since small boards must not be
 #: enlarged.
 NORMALIZATION = Normalization((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 
@@ -76,14 +76,14 @@ class VisionPass:
 
     def _embed(self, visual: Any, pixels: Tensor) -> Tensor:
         project = visual.patch_embed.proj
-        if hasattr(project.weight, "ds_id"):  # split over ranks: gathered at the module's own entrance only
+        if hasattr(project.weight, "ds_id"):  # sharded over ranks: gathered in the module's forward hook only
             x = visual.patch_embed(pixels)
-        else:  # the same sums as one matrix product
+        else:  # the same convolution as one matrix product
             x = F.linear(pixels.to(project.weight.dtype), project.weight.flatten(1), project.bias)
         return x.view(-1, self.patches, visual.config.hidden_size)
 
     def _taps(self, visual: Any) -> dict[int, nn.Module]:  # noqa: ARG002
-        """Modules that read features of inner layers, by layer."""
+        """Modules that read features of inner layers, by layer index."""
         return {}
 
     def _attend(self, attention: Any, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -96,7 +96,7 @@ class VisionPass:
 
 
 class DeepVisionPass(VisionPass):
-    """Learned positions between those of the square grid that was trained, no windows, and taps."""
+    """Learned positions interpolated from the square grid of pretraining, no windows, and taps."""
 
     def __init__(self, visual: Any, grid: tuple[int, int], device: torch.device) -> None:
         super().__init__(visual, grid, device)
@@ -177,7 +177,7 @@ class QwenBackbone(TransformersBackbone):
 
 class Qwen3Backbone(QwenBackbone):
     """Qwen3-VL: patches of 16 pixels, learned positions, and features of inner vision layers that are added to the
-    first layers of the language model: as many widths side by side as it has levels of them."""
+    first layers of the language model; they are concatenated to the features, one width per level."""
 
     model_class = "Qwen3VLModel"
     vision_pass = DeepVisionPass
@@ -198,13 +198,13 @@ class Qwen3Backbone(QwenBackbone):
 
 
 def _between(count: int, side: int) -> tuple[Tensor, Tensor, Tensor]:
-    """``count`` places spread evenly over a row of ``side``: the neighbours of each, and the share of the second."""
+    """``count`` points spread evenly over a row of ``side``: both neighbours of each, and the upper one's weight."""
     place = torch.arange(count) * ((side - 1) / max(count - 1, 1))
     low = place.floor().long()
     return low, (low + 1).clamp(max=side - 1), place - low
 
 
 def _by_token(grid: Tensor, merge: int) -> Tensor:
-    """[height, width, ...] in the order of the patches: token by token."""
+    """Reorder [height, width, ...] into the order of the patches, token by token."""
     height, width, *rest = grid.shape
     return grid.view(height // merge, merge, width // merge, merge, *rest).transpose(1, 2).flatten(0, 3)

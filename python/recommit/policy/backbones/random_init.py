@@ -1,7 +1,7 @@
-"""Backbones from nothing: a local directory in the published format, with random weights, tokenizer and processor.
+"""Randomly initialised backbones: a local directory in the published format, with weights, tokenizer and processor.
 
-Real weights come from a hub; these serve tests, laptops and speed measurements at real shapes, and go through the same
-loading code. Large ones are written as a hub keeps them, in shards.
+Pretrained weights come from a hub; these serve tests, laptops and speed measurements at real shapes, and go through the
+same loading code. Large ones are sharded as on a hub.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SPECIALS = [
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes that tell one backbone of a family from another."""
+    """The sizes of a backbone within its family."""
 
     width: int
     layers: int
@@ -47,13 +47,13 @@ class Shape:
     vision_ffn: int
     #: Qwen2.5-VL: pixels; 28 keeps every window inside one merged token.
     window: int = 0
-    #: Vision layers that attend over the whole picture. None at all, with window 28: a cell's feature depends on the
-    #: cell alone, and a board is a gather from a handful of them.
+    #: Vision layers that attend over the whole picture. With none and window 28 a cell's feature depends on the cell
+    #: alone, and a board is a gather from a small table.
     full_attention: tuple[int, ...] = ()
     vocabulary: int = 272
     rope_theta: float = 1e6
     family: str = "qwen2_5_vl"
-    #: Qwen3-VL: vision layers whose features the language model gets besides.
+    #: Qwen3-VL: vision layers whose features are added to the language model's first layers.
     taps: tuple[int, ...] = ()
     #: Qwen3-VL: trained positions along a picture's side.
     side: int = 0
@@ -73,9 +73,9 @@ class Shape:
             raise ValueError(f"model.shape.window: expected {wanted} of {self.family}, got {self.window}")
 
 
-#: Sizes that every family has.
+#: Sizes common to all families.
 SIZES = ("width", "layers", "heads", "kv_heads", "ffn", "vision_width", "vision_layers", "vision_heads", "vision_ffn")
-#: Larger than any model has.
+#: Above any real model's sizes.
 MOST_SIZE = 1 << 20
 #: Family -> the class of its configuration in transformers.
 _FAMILIES = {"qwen2_5_vl": "Qwen2_5_VLConfig", "qwen3_vl": "Qwen3VLConfig"}
@@ -83,7 +83,7 @@ _FAMILIES = {"qwen2_5_vl": "Qwen2_5_VLConfig", "qwen3_vl": "Qwen3VLConfig"}
 FROM_NOTHING = ("random:", "conv:")
 BACKBONES = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
-    # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
+    # Low frequencies separate the columns of a small board poorly: theta 10 needs half as many steps as theta 100.
     "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=10.0),
     "tiny-qwen3-vl": Shape(32, 3, 2, 1, 64, 32, 3, 2, 64, rope_theta=100.0, family="qwen3_vl", taps=(0, 1), side=6),
     "3b": Shape(2048, 36, 16, 2, 11008, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=151936),
@@ -93,7 +93,7 @@ BACKBONES = {
         vocabulary=151936, rope_theta=5e6, family="qwen3_vl", taps=(8, 16, 24), side=48,
     ),
 }  # fmt: skip
-#: Wider ones are written as a hub keeps them, in shards of at most SHARD bytes and their index.
+#: Models wider than WIDEST are written as on a hub, in shards of at most SHARD bytes and their index.
 WIDEST, SHARD = 512, 1_000_000_000
 
 
@@ -156,9 +156,9 @@ def make_tokenizer() -> Any:
 
 @torch.no_grad()
 def spread_cells(model: Any, tokenizer: Any) -> None:
-    """Shift and scale the last layer of the picture encoder so that the cells of sliding puzzles and Sokoban start out
-    as different as word embeddings are, times four. Drawn cells are mostly background: without this they all begin as
-    nearly the same vector, and a small model spends its first thousand steps on telling them apart."""
+    """Shift and scale the last layer of the vision encoder so that the cells of sliding puzzles and Sokoban start out
+    with four times the spread of word embeddings. Drawn cells are mostly background: without this they all begin as
+    nearly the same vector, and a small model spends its first thousand steps learning to separate them."""
     from recommit.policy.backbones.qwen import QwenBackbone
     from recommit.policy.config import PolicyConfig
     from recommit.policy.vision import Vision
@@ -186,8 +186,8 @@ def make_backbone(
 ) -> Path:
     """Write a random backbone, one of ``BACKBONES`` by name or any shape; returns the folder.
 
-    With ``shard`` in the layout of a hub: files of at most ``shard`` bytes, with a language-model head. Large shapes
-    are always written so.
+    With ``shard``, in the layout of a hub: files of at most ``shard`` bytes, with a language-model head. Large shapes
+    are always sharded.
     """
     folder, shape = Path(folder), _sizes(backbone) if isinstance(backbone, str) else backbone
     if isinstance(shape, ConvShape):
@@ -199,7 +199,7 @@ def make_backbone(
     about, published = config(shape, tokenizer), bool(shard or shape.width > WIDEST)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        if published:  # drawn in the dtype of the file, so that no copy in float32 is ever whole
+        if published:  # initialised in the file's dtype: no full float32 copy is ever made
             model = AutoModelForImageTextToText.from_config(about, dtype=kind)
         else:
             model = AutoModel.from_config(about)
@@ -221,7 +221,7 @@ def _sizes(name: str) -> Shape | ConvShape:
 
 
 def resized(name: str, sizes: Mapping[str, Any]) -> Shape | ConvShape:
-    """The shape of a backbone by its name, with sizes changed as a recipe says them."""
+    """The shape of a named backbone, with the recipe's ``sizes`` replaced."""
     shape = _sizes(name)
     try:
         changed: Shape | ConvShape = schema.parse(type(shape), vars(shape) | dict(sizes), "model.shape")

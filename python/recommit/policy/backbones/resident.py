@@ -1,7 +1,7 @@
-"""Frozen weights that stay in this process from one policy to the next, where ``keep`` was called.
+"""Keep frozen backbone weights in this process from one policy to the next, once ``keep`` was called.
 
-Only what nobody trains stays: the backbone under an adapter, whole on this rank, as long as its files do not change. A
-policy that is still in use keeps it for itself.
+Only weights that are never trained are kept: the backbone under an adapter, not sharded, while its files are unchanged.
+While one policy still uses them, the next reads its own copy.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
 
 
 class _Kept:
-    """The last backbone that was read."""
+    """The most recently read backbone."""
 
     on = False
     key: Any = None
     tokenizer: Any = None
     #: Its transformers model with any adapter in it, once it is frozen.
     model: Any = None
-    #: That of the policy that has it.
+    #: Weak reference to the backbone object that uses the weights.
     user: Callable[[], Any] = staticmethod(lambda: None)
 
 
 def keep() -> None:
-    """Let frozen weights stay."""
+    """Turn on keeping of frozen weights."""
     _Kept.on = True
 
 
 def in_use() -> bool:
-    """True if a policy still has the weights."""
+    """True if a live backbone still uses the weights."""
     return _Kept.user() is not None
 
 
 def read(kind: Any, folder: Path, options: dict[str, Any]) -> Any:
-    """A backbone of a class from a folder, on weights that are here already where they are the same."""
+    """Load a backbone of class ``kind``; reuse the kept weights if class, files and options are the same."""
     if not _Kept.on:
         return kind.from_pretrained(folder, **options)
     files = tuple((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in sorted(folder.iterdir()))
     key = (kind, folder.resolve(), files, sorted(map(str, options.items())))
-    gc.collect()  # a trainer goes in a circle
+    gc.collect()  # trainers are in reference cycles
     if key == _Kept.key and _Kept.model is not None and not in_use() and not _split(_Kept.model):
         model = _Kept.model.unload()
         found = kind(model.requires_grad_(True).eval(), _Kept.tokenizer)
@@ -56,11 +56,11 @@ def read(kind: Any, folder: Path, options: dict[str, Any]) -> Any:
 
 
 def frozen(backbone: Any) -> None:
-    """Note that an adapter was put into a backbone, and its weights will stay as they are."""
+    """Record that a backbone has an adapter, so that its own weights are frozen and may be kept."""
     if _Kept.on and _Kept.user() is backbone and _Kept.tokenizer is not None:
         _Kept.model = backbone.model
 
 
 def _split(model: Any) -> bool:
-    """True if ranks have a part of the weights each."""
+    """True if the weights are sharded over ranks (ZeRO-3)."""
     return any(hasattr(parameter, "ds_id") for parameter in model.parameters())

@@ -1,9 +1,9 @@
-"""The base of all backbones of transformers: loading, the prompt, the language model, saving; and the work of image
-processors, for families whose patches the core does not draw.
+"""Base class of all transformers backbones: loading, prompt, language model, saving; and image processing for families
+whose patches the core does not draw.
 
-Three things differ from calling the stock model, none of them in the result: positions and masks are computed once per
-picture size; a long text before the picture, which all states share, is computed once per pass (``SharedText``); and
-the last decoder layer computes only the position that is read.
+Three differences from calling the stock model, with the same result: positions and masks are computed once per picture
+size; a long text before the picture, shared by all states, is computed once per pass (``SharedText``); and the last
+decoder layer computes only the position that is read.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: Options by which transformers reads a folder, and its kernel of attention.
+#: Options for ``from_pretrained`` of transformers, and its attention implementation.
 READING, ATTENTION = {"local_files_only": True, "trust_remote_code": False}, "sdpa"
-#: Entries of parts of a configuration that are no fields: the kind of part, and older names.
+#: Configuration entries that are kept although they are not dataclass fields: the model type, and older names.
 NAMED_BESIDES = {"model_type", "rope_theta", "rope_scaling", "torch_dtype"}
 #: Tokenizer settings that reference files, besides those of its class; rejected on load.
 NAMING_FILES = ("fast_tokenizer_files", "vocab", "merges", "gguf_file", "tokenizer_object")
-#: Tokens of text before the picture from which on it is worth computing them once for all states.
+#: Fewest tokens before the picture for which computing them once for all states pays.
 SHARED = 8
-#: States of the smallest compiled pass, and shapes that may be compiled: puzzles, sizes and powers of two, with and
-#: without gradients and dropout.
+#: Smallest compiled batch, and most compiled shapes: puzzles, sizes and powers of two, with and without gradients and
+#: dropout.
 LEAST, SHAPES = 4, 256
 
 
 class TransformersBackbone(nn.Module):
-    """A model of the transformers library with decoder layers like those of Llama and Qwen. A family gives the names
-    below, and its pictures: ``token_pixels``, ``pixels``, ``features``, ``vision_modules`` and ``processor``. ``model``
-    may be wrapped by PEFT; the modules are looked up through ``base``."""
+    """A model of the transformers library with decoder layers like those of Llama and Qwen. A family defines the class
+    attributes below, and its pictures: ``token_pixels``, ``pixels``, ``features``, ``vision_modules`` and
+    ``processor``. ``model`` may be wrapped by PEFT; the modules are looked up through ``base``."""
 
     lora_targets = r".*language_model\.layers\.\d+\.(self_attn\.(q|k|v|o)_proj|mlp\.(gate|up|down)_proj)"
     cell_local = False
     token_pixels: int
-    #: Name in transformers of the family's class without a language-model head.
+    #: Name of the family's transformers class without a language-model head.
     model_class: str
-    #: The same of its tokenizer: a folder does not choose.
+    #: Name of its tokenizer class, which a folder cannot choose.
     tokenizer_class = "Qwen2Tokenizer"
-    #: Of parts of the configuration for which the family takes any: the class that this one takes.
+    #: Class per sub-configuration, where the family's configuration accepts any.
     config_parts: ClassVar[dict[str, str]] = {}
-    #: The text around and in place of a picture.
+    #: Text around a picture and its placeholder token.
     markers: Markers
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
@@ -86,12 +86,12 @@ class TransformersBackbone(nn.Module):
         device: torch.device | str | None = None,
         **options: Any,
     ) -> Self:
-        """Load from a local folder; a checkpoint with a language-model head loads too, without it.
+        """Load from a local folder; the language-model head of a checkpoint is dropped.
 
-        Nothing in the folder has transformers ask a network, unpickle, or fetch a compiled kernel.
+        Nothing in the folder can make transformers access a network, unpickle, or fetch a compiled kernel.
 
-        Each tensor goes from the mapped file to where it is needed, so that no second copy is ever whole. On a CPU, in
-        the file's own dtype, the weights are the file's pages, which all processes share.
+        Each tensor goes from the mapped file straight to its device, so that there is never a full second copy. On a
+        CPU, in the file's own dtype, the weights are the file's pages, which all processes share.
         """
         import transformers
 
@@ -102,8 +102,8 @@ class TransformersBackbone(nn.Module):
             _refuse_larger(kind, about := cls.read_config(path), Path(path))
             tokenizer = cls.read_tokenizer(path)
             cell = tokenizer(cls.markers.token, add_special_tokens=False)["input_ids"]
-            said = getattr(about, "image_token_id", None)  # none in a model of text alone
-            if cell != [said] and (said is not None or len(cell) != 1):  # without tokenizer.json there is an empty one
+            said = getattr(about, "image_token_id", None)  # absent in text-only models
+            if cell != [said] and (said is not None or len(cell) != 1):  # without tokenizer.json the tokenizer is empty
                 raise ValueError(
                     f"expected files of a tokenizer that writes {cls.markers.token} as token {said}, as config.json "
                     f"says, got {cell}"
@@ -122,7 +122,7 @@ class TransformersBackbone(nn.Module):
                 )
         except (MemoryError, torch.OutOfMemoryError):
             raise
-        except Exception as error:  # the library has errors of its own, and of all that it reads with
+        except Exception as error:  # the library raises its own errors and those of its parsers
             words = cut(" ".join(str(error).split()), 300)
             raise ValueError(f"backbone: expected a model that transformers reads in {path}, got: {words}") from error
         if missing := sorted(report["missing_keys"]):
@@ -131,8 +131,8 @@ class TransformersBackbone(nn.Module):
 
     @classmethod
     def read_tokenizer(cls, path: str | Path) -> Any:
-        """That of a local folder, from the files that such folders have: transformers also reads those that the folder
-        names, wherever they are."""
+        """The tokenizer of a local folder, from files with the standard names. Settings that name files are refused:
+        transformers would read those anywhere."""
         import transformers
 
         kind, settings = getattr(transformers, cls.tokenizer_class), Path(path) / "tokenizer_config.json"
@@ -143,8 +143,8 @@ class TransformersBackbone(nn.Module):
 
     @classmethod
     def read_config(cls, path: str | Path) -> Any:
-        """The configuration in a local folder: the fields of the family. Any other is dropped, since transformers takes
-        orders by such names, to read other files or to run other code."""
+        """The configuration in a local folder, restricted to the family's fields. Others are dropped, since some make
+        transformers read other files or run other code."""
         import transformers
 
         kind = getattr(transformers, cls.model_class).config_class
@@ -166,7 +166,7 @@ class TransformersBackbone(nn.Module):
 
     @property
     def language_model(self) -> Any:
-        """What has ``embed_tokens``, ``layers``, ``norm`` and ``rotary_emb``."""
+        """The module with ``embed_tokens``, ``layers``, ``norm`` and ``rotary_emb``."""
         return self.base.language_model
 
     @property
@@ -174,7 +174,7 @@ class TransformersBackbone(nn.Module):
         return next(self.base.parameters()).device
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
-        """See ``Backbone``: as many tokens as the drawn cells take."""
+        """See ``Backbone``: every cell is a square of whole tokens."""
         tokens = (cell or self.token_pixels) // self.token_pixels
         return rows * tokens, cols * tokens
 
@@ -188,11 +188,11 @@ class TransformersBackbone(nn.Module):
 
     @abstractmethod
     def vision_modules(self) -> list[nn.Module]:
-        """Everything between pixels and features."""
+        """The modules between pixels and features."""
 
     @abstractmethod
     def processor(self) -> dict[str, Any]:
-        """Settings with which the published image processor sees pictures as this class does."""
+        """Settings that make the published image processor prepare pictures as this class does."""
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Token ids by the tokenizer, positions by the family's rule."""
@@ -206,12 +206,12 @@ class TransformersBackbone(nn.Module):
         return PromptInputs(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
 
     def chat(self, said: str) -> str:  # noqa: ARG002
-        """A user's words, with "{image}" among them, as a conversation up to where its answer begins, including tokens
-        that begin a text; empty: as the files of prompts have it, by Qwen's chat template."""
+        """Format a user turn that contains "{image}" by the family's chat template, up to where the answer begins, with
+        tokens that begin a text. Empty: keep the prompt file as it is, in Qwen's chat template."""
         return ""
 
     def positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:  # noqa: ARG002
-        """For the rotary embedding, [1, count] or [3, 1, count]: the picture's tokens count like words."""
+        """Positions for the rotary embedding, [1, count] or [3, 1, count]; here visual tokens count like text."""
         return torch.arange(count)[None]
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
@@ -219,12 +219,12 @@ class TransformersBackbone(nn.Module):
         return self.z_of([(features, geometry)])[0]
 
     def shares(self, geometry: PromptInputs) -> bool:
-        """Can pictures of other sizes under this prompt be in the same pass?"""
+        """True if pictures of several sizes under this prompt can share a pass."""
         return geometry.image_start >= SHARED
 
     def z_of(self, parts: Sequence[tuple[Tensor, PromptInputs]]) -> list[Tensor]:
-        """``z`` of pictures of several sizes behind one text, from one pass. Shorter sequences are filled up behind
-        their end, where no token before it looks."""
+        """``z`` of pictures of several sizes behind one text, from one pass. Shorter sequences are padded at the end,
+        which earlier tokens do not attend to."""
         language, start = self.language_model, parts[0][1].image_start
         whole = max(geometry.tokens.shape[-1] for _, geometry in parts)
         rows = [self._embedded(features, geometry, whole) for features, geometry in parts]
@@ -235,7 +235,7 @@ class TransformersBackbone(nn.Module):
             positions = torch.cat([F.pad(each, (0, whole - each.shape[-1])) for each in spread], dim=-2)
             own = torch.tensor([geometry.tokens.shape[-1] - start for _, geometry in parts])
             ends = own.repeat_interleave(torch.tensor(sizes)).to(x.device)
-        if self.compiled != "none":  # filled up to a power of two, so that there are few shapes
+        if self.compiled != "none":  # pad to a power of two, so that there are few shapes
             missing = max(LEAST, 1 << (len(x) - 1).bit_length()) - len(x)
             x, *deeper = (F.pad(each, (0, 0, 0, 0, 0, missing)) for each in (x, *deeper))
             if ends is not None:
@@ -249,8 +249,8 @@ class TransformersBackbone(nn.Module):
         return list(z[: sum(sizes)].split(sizes))
 
     def _embedded(self, features: Tensor, geometry: PromptInputs, whole: int) -> list[Tensor]:
-        """What the language model reads of some pictures, ``whole`` tokens each: text and picture, and, where features
-        are wider than it is, what its first layers add to the picture's tokens, one width per layer."""
+        """Input embeddings of text and pictures, padded to ``whole`` tokens; where features are wider than the language
+        model, also the inputs that its first layers add to the visual tokens, one width per layer."""
         embedded = self.language_model.embed_tokens(geometry.tokens).expand(len(features), -1, -1)
         start, end = geometry.image_start, geometry.image_start + features.shape[1]
         seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
@@ -279,8 +279,8 @@ class TransformersBackbone(nn.Module):
 
 @lru_cache
 def region(function: Callable[..., Tensor], backend: str) -> Callable[..., Tensor]:
-    """A function as it is, or each of its shapes as one piece that a ``backend`` of torch.compile made: kernels of a
-    GPU are then started together, from memory that the next call overwrites."""
+    """The function, or for a ``backend`` other than ``none`` compiled as one graph per shape. CUDA graphs reuse their
+    output memory, so results are cloned."""
     if backend == "none":
         return function
     mode = {"mode": "reduce-overhead"} if backend == "inductor" else {}
@@ -294,8 +294,8 @@ def region(function: Callable[..., Tensor], backend: str) -> Callable[..., Tenso
 
 
 def decoded(language: Any, sequences: Sequences, x: Tensor, added: list[Tensor], recompute: bool) -> Tensor:
-    """The normalised output of all decoder layers at each state's last position, [batch, width]; ``added`` comes to
-    that of the first ones."""
+    """The normalised output of all decoder layers at each state's last position, [batch, width]; ``added[i]`` is added
+    to the output of layer i."""
     *layers, last = language.layers
     for number, layer in enumerate(layers):
         run = partial(sequences.layer, layer)
@@ -306,8 +306,8 @@ def decoded(language: Any, sequences: Sequences, x: Tensor, added: list[Tensor],
 
 
 def _fields_of(kind: Any, parts: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Of the values of a configuration the fields that its class has, or its parts have, which published models keep
-    beside them, or within."""
+    """The configuration values that are fields of its class or of its parts; published models keep the latter nested or
+    at the top level."""
     own = {name: {field.name for field in fields(part)} | NAMED_BESIDES for name, part in parts.items()}
     known = {field.name for field in fields(kind)}.union(NAMED_BESIDES, *own.values())
     kept = {name: value for name, value in values.items() if name in known}
@@ -318,7 +318,7 @@ def _fields_of(kind: Any, parts: dict[str, Any], values: dict[str, Any]) -> dict
 
 
 def _refuse_larger(kind: Any, config: Any, folder: Path) -> None:
-    """Refuse a configuration of more numbers than the files that are read can hold, before memory is taken for them."""
+    """Refuse a configuration with more parameters than its files have bytes, before memory is allocated for them."""
     with torch.device("meta"):
         model = kind(config)
     asked = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
@@ -333,7 +333,7 @@ def _refuse_larger(kind: Any, config: Any, folder: Path) -> None:
 
 
 class Sequences:
-    """Layers over a whole sequence per state."""
+    """Decoder layers over a whole sequence per state."""
 
     def __init__(
         self, text: int, x: Tensor, angles: tuple[Tensor, Tensor], adapters: Adapters, _ends: Tensor | None = None
@@ -342,7 +342,7 @@ class Sequences:
         self.adapters, self.linears = adapters, adapters.linears
 
     def pack(self, x: Tensor) -> Tensor:
-        """One sequence per state, as the layers see them."""
+        """Arrange [batch, tokens, width] as the layers expect; here one sequence per state."""
         return x
 
     def layer(self, layer: Any, x: Tensor) -> Tensor:
@@ -356,14 +356,14 @@ class Sequences:
         return attend(attention, q, k, v, is_causal=True)
 
     def last(self, layer: Any, x: Tensor) -> Tensor:
-        """The last decoder layer's output at each state's last position, [batch, width]: keys and values of all, one
-        query."""
+        """The last decoder layer's output at each state's last position, [batch, width]: one query, all keys and
+        values."""
         given, end = normed(layer.input_layernorm, x), slice(-1, None)
         attended = attend(layer.self_attn, *self.projections(layer.self_attn, given[:, end], given, end))
         return self.behind_attention(layer, x[:, -1], attended[:, 0])
 
     def projections(self, attention: Any, asking: Tensor, given: Tensor, where: slice = slice(None)) -> list[Tensor]:
-        """Queries of ``asking``, the tokens ``where``, keys and values of all: [batch, heads, tokens, width]"""
+        """Queries of ``asking`` (the tokens ``where``), keys and values of all tokens: [batch, heads, tokens, width]"""
 
         def split(projected: Tensor, norm: str = "") -> Tensor:
             heads = projected.unflatten(-1, (-1, attention.head_dim))
@@ -384,7 +384,7 @@ class Sequences:
         return [each.transpose(1, 2) for each in (q, k, split(v))]
 
     def behind_attention(self, layer: Any, x: Tensor, attended: Tensor) -> Tensor:
-        """A decoder layer's output from its input and what its attention found."""
+        """A decoder layer's output, from its input and its attention's output."""
         (out,), mlp = self.linears(attended, layer.self_attn.o_proj), layer.mlp
         x = x + out
         gate, up = self.linears(normed(layer.post_attention_layernorm, x), mlp.gate_proj, mlp.up_proj)
@@ -393,12 +393,12 @@ class Sequences:
 
 
 class SharedText(Sequences):
-    """Layers over a text that all states share and each state's own tokens behind it, packed into one row, [1, text +
-    batch * own, width]: the text is there once, and only attention knows that there are several states.
+    """Decoder layers over a text that all states share, followed by each state's own tokens, packed into one row, [1,
+    text + batch * own, width]: the text is there once, and only attention separates the states.
 
-    It is the same arithmetic as a whole sequence per state, but for LoRA's dropout, of which the text has one mask per
-    pass; gradients of all states flow into the text once. ``ends`` are the own tokens of each state, where some have
-    fewer than others.
+    Same arithmetic as a whole sequence per state, except that LoRA's dropout has one mask per pass for the text;
+    gradients of all states flow into the text once. ``ends`` are the numbers of own tokens per state, where they
+    differ.
     """
 
     def __init__(
@@ -408,7 +408,7 @@ class SharedText(Sequences):
         of_each = (a.expand(self.batch, -1, -1) for a in angles)
         self.angles = tuple(torch.cat([a[:1, :text], a[:, text:].reshape(1, -1, a.shape[-1])], dim=1) for a in of_each)
         self.mask = behind_text(self.own, text, x.device)
-        #: Where each state's last token is in the row, and which keys it sees: all, unless it has fewer than others.
+        #: Index of each state's last token in the row, and its mask of keys (None: all; the states are equally long).
         self.ends: Any = slice(text + self.own - 1, None, self.own)
         self.seen: Tensor | None = None
         if ends is not None:
@@ -416,7 +416,7 @@ class SharedText(Sequences):
             self.seen = (torch.arange(text + self.own, device=x.device) < text + ends[:, None])[:, None, None]
 
     def pack(self, x: Tensor) -> Tensor:
-        """One row."""
+        """Pack into one row, the text once."""
         return torch.cat([x[:1, : self.text], x[:, self.text :].reshape(1, -1, x.shape[-1])], dim=1)
 
     def unpack(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -439,20 +439,20 @@ class SharedText(Sequences):
         return self.behind_attention(layer, x[0, ends], attended[:, 0])
 
     def behind(self, text: Tensor, own: Tensor) -> Tensor:
-        """Keys or values of whole sequences."""
+        """Keys or values of whole sequences: the shared text's, followed by each state's own."""
         return torch.cat([text.expand(self.batch, -1, -1, -1), own], dim=2)
 
 
 def behind_text(own: int, text: int, device: torch.device) -> Tensor:
-    """What tokens behind a text see: all of it, and those before them. On a GPU by its shape alone, since its flash
-    kernel takes no mask, and of the kernels that share keys among heads all others keep the scores."""
+    """Attention mask of tokens behind a text: all of it, and earlier tokens. On a GPU a causal bias without a tensor:
+    the flash kernel takes no mask, and the other kernels with grouped keys store the scores."""
     if device.type == "cuda":
         return causal_lower_right(own, text + own)
     return torch.ones(own, text + own, dtype=torch.bool, device=device).tril(text)
 
 
 def normed(norm: Any, x: Tensor) -> Tensor:
-    """RMS normalisation as the one kernel that a GPU has for it; any other as it is."""
+    """RMS normalisation by the fused kernel; any other norm is called as it is."""
     if not hasattr(norm, "variance_epsilon") or hasattr(norm.weight, "ds_id"):
         result: Tensor = norm(x)
         return result
@@ -460,7 +460,7 @@ def normed(norm: Any, x: Tensor) -> Tensor:
 
 
 def of_one_input(layer: Any) -> list[list[Any]]:
-    """The projections of each input of a decoder layer."""
+    """The projections of a decoder layer, grouped by common input."""
     attention, mlp = layer.self_attn, layer.mlp
     queried = [attention.q_proj, attention.k_proj, attention.v_proj]
     return [queried, [attention.o_proj], [mlp.gate_proj, mlp.up_proj], [mlp.down_proj]]
@@ -481,14 +481,14 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def signed(sin: Tensor) -> Tensor:
-    """Sines as ``rotate`` wants them: the second half of a vector is subtracted from the first."""
+    """Sines with the first half negated, since ``rotate`` subtracts a vector's second half from its first."""
     first, second = sin.chunk(2, dim=-1)
     return torch.cat([-first, second], dim=-1)
 
 
 @dataclass(frozen=True)
 class Normalization:
-    """Mean and deviation per channel by which an image processor normalises values in 0..1."""
+    """Mean and standard deviation per channel by which an image processor normalises values in 0..1."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -496,7 +496,7 @@ class Normalization:
 
 @lru_cache(maxsize=8)
 def table(normalization: Normalization, device: torch.device) -> Tensor:
-    """float32[3, 256]: the value of each byte, rounded as image processors round."""
+    """float32[3, 256]: the normalised value of each byte, rounded as image processors round."""
     bytes_ = (np.arange(256, dtype=np.float64) * (1 / 255)).astype(np.float32)
     rows = [
         (bytes_ - np.float32(mean)) / np.float32(std)

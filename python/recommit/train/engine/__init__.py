@@ -1,1 +1,1 @@
-"""Weights that learn: in one process or sharded over ranks by DeepSpeed."""
+"""Training engines: plain PyTorch, or sharded over ranks by DeepSpeed."""

@@ -1,11 +1,9 @@
-"""Engines compute gradients and step the optimizer: what a trainer needs of one, and what a checkpoint
-holds of it.
+"""Engines compute gradients and step the optimizer; the interface for trainers, and the checkpoint format.
 
     engine-00000.safetensors ...   of trained parameter i: {i}.weight, {i}.exp_avg, {i}.exp_avg_sq, {i}.step
 
-Weights and moments are whole and in float32, also of engines that split or round them: a run goes on with another
-number of ranks, and with another stage of ZeRO. Files are of bounded size, so that no rank holds all of a large model
-twice.
+Weights and moments are saved unsharded and in float32, whatever the engine: a run may resume with another number of
+ranks or ZeRO stage. Files are of bounded size, so that no rank holds a full second copy of a large model.
 """
 
 from __future__ import annotations
@@ -36,24 +34,24 @@ if TYPE_CHECKING:
     State = dict[str, Tensor]
 
 T = TypeVar("T")
-#: Bytes at which a file of a checkpoint is closed.
+#: Size from which a checkpoint file is closed and the next one begun.
 FILE_BYTES = 1 << 30
-#: Numbers of a gradient that DeepSpeed reduces together; its own default is ten times what an adapter has.
+#: DeepSpeed's reduce bucket in elements; its default is ten times the size of an adapter.
 BUCKET = 50_000_000
 
 
 class Diverged(RuntimeError):
-    """Gradients stopped being finite; the checkpoints are from before that."""
+    """Gradients are no longer finite; checkpoints are from before that."""
 
 
 class Engine:
-    """AdamW of plain PyTorch, whose ranks add up their gradients in one piece before each step; and what a trainer
-    needs of any engine. Every rank calls every method, in the same order.
+    """Plain PyTorch AdamW, with one all-reduce of the gradients before each step; also the interface of all engines.
+    Every rank calls every method, in the same order.
     """
 
-    #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
+    #: True if every rank must run the same number of passes; otherwise an idle rank may wait.
     equal_passes = False
-    #: AdamW as one kernel; DeepSpeed gives its optimizer other tensors.
+    #: Fused AdamW kernel; None for DeepSpeed, which gives its optimizer other tensors.
     fused: bool | None = True
 
     def __init__(self, groups: list[ParameterGroup], optim: OptimConfig, team: Team) -> None:
@@ -67,18 +65,17 @@ class Engine:
         )
 
     def run(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which goes through the policy: every pass through it happens inside such a call, and one that
-        learns returns its loss first."""
+        """Run ``work``. Every pass of the policy happens inside such a call; a training pass returns its loss first."""
         return work()
 
     def backward(self, loss: Tensor) -> None:
-        """Add a micro-batch's gradient."""
+        """Accumulate a micro-batch's gradient."""
         loss.backward()
 
     def step(self, scale: float) -> float:
-        """Step the optimizer with learning rates times ``scale``; the norm of the gradient before clipping.
+        """Step the optimizer with learning rates times ``scale``; returns the gradient norm before clipping.
 
-        A gradient that is not finite changes nothing.
+        A non-finite gradient skips the step.
         """
         self._average()
         norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, LARGEST_NORM))
@@ -90,7 +87,7 @@ class Engine:
         return norm
 
     def _average(self) -> None:
-        """Give every rank the mean gradient of all; none where no rank has one."""
+        """Average gradients over ranks; None where no rank has one."""
         if self.team.world == 1:
             return
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
@@ -101,26 +98,27 @@ class Engine:
             parameter.grad = mean.view_as(parameter).to(parameter.dtype) if has else None
 
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
-        """A context in which every rank sees all of the weights that are saved."""
+        """A context in which the weights to be saved are unsharded on every rank."""
         return nullcontext()
 
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
-        """Copies of trained weights as the optimizer has them: whole, in float32, on every rank."""
+        """Unsharded float32 copies of trained weights, on every rank."""
         return [parameter.detach().float().clone() for parameter in parameters]
 
     @torch.no_grad()
     def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
-        """Give trained weights whole float32 ``values``, the same on every rank; the optimizer goes on from them."""
+        """Set trained weights, including the optimizer's master copy, to unsharded float32 ``values``, equal on all
+        ranks."""
         for parameter, value in zip(parameters, values, strict=True):
             parameter.copy_(value)
 
     def save(self, folder: Path) -> None:
-        """Write what ``load`` needs into an existing folder, frozen weights aside; the main process does."""
+        """Write the state for ``load``, without frozen weights, into an existing folder; the main process writes."""
         states = ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters)
         save_states(folder, states, write=self.team.is_main_process)
 
     def load(self, folder: Path) -> None:
-        """Go on exactly where ``save`` was called, by any engine and number of ranks."""
+        """Restore the state of ``save``, written by any engine and number of ranks."""
         moments = {}
         states = load_states(folder, [p.shape for p in self.parameters])
         for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
@@ -130,12 +128,12 @@ class Engine:
         self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})
 
     def close(self) -> None:
-        """Let go of the policy: another engine may come."""
+        """Release the policy, so that another engine may be constructed."""
 
 
 def save_states(folder: Path, states: Iterable[State], *, write: bool = True, limit: int = FILE_BYTES) -> None:
-    """Write the state of every parameter in turn. Ranks that do not ``write`` go through ``states`` all the same, which
-    may gather each of them from all ranks."""
+    """Write the state of every parameter in turn. Ranks that do not ``write`` iterate ``states`` as well, since each
+    may be a collective gather."""
     waiting: State = {}
     number = 0
     for i, state in enumerate(states):
@@ -170,24 +168,23 @@ def _file(folder: Path, number: int) -> Path:
 
 
 def whole_shape(parameter: Tensor) -> torch.Size:
-    """Shape of all of a parameter, also while ZeRO has split it."""
+    """Unsharded shape of a parameter, also under ZeRO-3."""
     return getattr(parameter, "ds_shape", parameter.shape)
 
 
 def numel(parameter: Tensor) -> int:
-    """Size of all of a parameter, also while ZeRO has split it."""
+    """Unsharded size of a parameter, also under ZeRO-3."""
     return int(getattr(parameter, "ds_numel", parameter.numel()))
 
 
 def deepspeed_settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -> dict[str, Any]:
-    """DeepSpeed's configuration of a run, of which ``parts`` micro-batches make a step. Nothing in it casts what is
-    trained: AdamW's steps are smaller than what bfloat16 can tell apart."""
+    """DeepSpeed's configuration, with ``parts`` micro-batches per step. Trained weights stay float32: AdamW's steps are
+    below bfloat16's resolution."""
     if config.stage == 0 and config.offload:
         raise ValueError("engine.offload: expected stage 1, 2 or 3, got 0 (there is nothing to offload)")
     zero: dict[str, Any] = {"stage": config.stage, "reduce_bucket_size": BUCKET}
     if config.stage == 3:
-        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then
-        # fails.
+        # Shard small weights too: those that persist make DeepSpeed's fetch trace fail once a checkpoint is loaded.
         zero["stage3_param_persistence_threshold"] = 0
     if config.offload:
         zero["offload_optimizer"] = {"device": "cpu"}

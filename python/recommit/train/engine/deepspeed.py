@@ -41,14 +41,14 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class Root(nn.Module):
-    """DeepSpeed's model: its forward runs any work of a step on the policy inside."""
+    """The module given to DeepSpeed: its forward runs any work on the policy inside."""
 
     def __init__(self, policy: CommitPolicy, stage: int) -> None:
         super().__init__()
         self.policy, self.stage = policy, stage
 
     def forward(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which goes through the policy; a pass that learns returns its loss first."""
+        """Run ``work``, which calls the policy; a training pass returns its loss first."""
         result: Any = work()
         loss = result[0] if isinstance(result, tuple) else None
         if self.stage == 3 and isinstance(loss, torch.Tensor) and loss.requires_grad:
@@ -56,15 +56,15 @@ class Root(nn.Module):
         return result
 
     def _zero(self) -> Tensor:
-        """Zero, which gives the outputs of every task that learns a gradient of zero. Stage 3 would add what a step's
-        later passes say of a weight to the gradient of the step before, if its first pass says nothing."""
+        """A zero that gives the output layers of all trained tasks a zero gradient. If a step's first pass gave a
+        weight none, stage 3 would add those of later passes to the gradient of the previous step."""
         outputs = [output for output in self.policy.decoder.outputs if output.weight.requires_grad]
         nothing = self.policy.depth_head.weight.new_zeros(1, self.policy.config.decoder.width)
         return sum((output(nothing).sum() for output in outputs), start=nothing.sum()) * 0.0
 
 
 class ZeroEngine(Engine):
-    """DeepSpeed behind the calls of ``Engine``. ``parts`` is how many micro-batches make a step, on every rank."""
+    """DeepSpeed behind the calls of ``Engine``. ``parts`` is the number of micro-batches per step on every rank."""
 
     fused = None
 
@@ -86,7 +86,7 @@ class ZeroEngine(Engine):
                 optimizer=self.optimizer,
                 config=deepspeed_settings(config, optim, parts, team.world),
             )
-        #: DeepSpeed's, around that of ``Engine``.
+        #: DeepSpeed's optimizer, which wraps that of ``Engine``.
         self.zero: Any = self.engine.optimizer
 
     def run(self, work: Callable[[], T]) -> T:
@@ -94,13 +94,13 @@ class ZeroEngine(Engine):
         return self.engine(work)
 
     def backward(self, loss: Tensor) -> None:
-        """See ``Engine``; DeepSpeed counts the parts of a step for itself."""
-        self.engine.backward(loss * self.parts)  # it divides by the number of parts; the loss already is a share
+        """See ``Engine``; DeepSpeed counts the micro-batches of a step itself."""
+        self.engine.backward(loss * self.parts)  # it divides by the number of parts, but the loss already is a share
         if not self.engine.is_gradient_accumulation_boundary():
             self.engine.step()
 
     def step(self, scale: float) -> float:
-        """See ``Engine``; here a gradient that is not finite ends the run, since the weights have changed already."""
+        """See ``Engine``; here a non-finite gradient raises ``Diverged``, since the weights are already updated."""
         for group, own in zip(self.engine.optimizer.param_groups, self.groups, strict=True):
             group["lr"] = own.lr * scale
         norm = self._norm() if self.stage == 0 else None
@@ -111,7 +111,7 @@ class ZeroEngine(Engine):
         return total
 
     def _norm(self) -> float:
-        """Without ZeRO DeepSpeed does not tell."""
+        """The gradient norm, which DeepSpeed does not report without ZeRO."""
         grads = [p.grad for p in self.parameters if p.grad is not None]
         return float(torch.nn.utils.get_total_norm(grads))
 
@@ -141,7 +141,7 @@ class ZeroEngine(Engine):
 
     @contextmanager
     def whole(self, policy: CommitPolicy) -> Iterator[None]:
-        """See ``Engine``: under stage 3 the weights that are saved are gathered meanwhile."""
+        """See ``Engine``: under stage 3 the weights to be saved are gathered within the context."""
         if self.stage < 3:
             yield
             return
@@ -152,12 +152,12 @@ class ZeroEngine(Engine):
             yield
 
     def close(self) -> None:
-        """See ``Engine``; stage 3 leaves a ``linear`` of its own behind, whose gradients are rounded otherwise."""
+        """See ``Engine``; also undo stage 3's patch of ``linear``, which rounds gradients differently."""
         self.engine.destroy()
         torch.nn.functional.linear = self._linear
 
     def _weight(self, parameter: nn.Parameter) -> Tensor:
-        """A copy of all of a trained parameter, in float32."""
+        """An unsharded float32 copy of a trained parameter."""
         if self.stage == 0:
             return parameter.detach().float().clone()
         whole: Tensor = safe_get_full_fp32_param(parameter)
@@ -165,7 +165,7 @@ class ZeroEngine(Engine):
 
     @torch.no_grad()
     def _set_weight(self, parameter: nn.Parameter, value: Tensor) -> None:
-        """Change a trained parameter and its master, from which the next step would else bring the old value back."""
+        """Set a trained parameter, and its master copy, else the next step would restore the old value."""
         if self.stage == 3:
             safe_set_local_fp32_param(parameter, self._own(parameter, value))
             with GatheredParameters([parameter], modifier_rank=0):
@@ -176,15 +176,15 @@ class ZeroEngine(Engine):
             safe_set_full_fp32_param(parameter, value.to(parameter.device, torch.float32))
 
     def _own(self, parameter: nn.Parameter, value: Tensor) -> Tensor:
-        """This rank's piece under stage 3, padded: DeepSpeed's setter of a whole value fails where ranks do not divide
-        it.
+        """This rank's padded shard under stage 3: DeepSpeed's setter of full values fails if the number of ranks does
+        not divide the size.
         """
         size: int = parameter.ds_tensor.numel()
         flat = value.flatten().float()[size * self.team.rank : size * (self.team.rank + 1)]
         return pad(flat, (0, size - flat.numel()))
 
     def _state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
-        """Weight, moments and number of steps; the weight alone before the first step."""
+        """Weight, moments and step count; only the weight before the first step."""
         weight = {"weight": self._weight(parameter)}
         step = self._step(parameter)
         if step is None:
@@ -193,14 +193,14 @@ class ZeroEngine(Engine):
         return {**weight, **{name: self._moment(parameter, name) for name in MOMENTS}, "step": step.clone()}
 
     def _set_state(self, parameter: nn.Parameter, state: dict[str, Tensor]) -> None:
-        """Back to ``_state``; the optimizer must have moments: see ``_begin_moments``."""
+        """Restore ``_state``; the optimizer must have moments: see ``_begin_moments``."""
         self._set_weight(parameter, state["weight"])
         for name in MOMENTS:
             if name in state:
                 self._set_moment(parameter, name, state[name])
 
     def _begin_moments(self, step: Tensor) -> None:
-        """Make empty moments, as the first step would, that ``_set_state`` can fill."""
+        """Create zero moments, as the first step would, for ``_set_state`` to fill."""
         optimizer = self.zero if self.stage == 0 else self.zero.optimizer
         for piece in self._pieces():
             empty = {name: torch.zeros_like(piece) for name in MOMENTS}
@@ -208,21 +208,21 @@ class ZeroEngine(Engine):
         self._link()
 
     def _link(self) -> None:
-        """Let DeepSpeed look again where moments are: under stages 1 and 2 it looks once, after the first step of the
-        first group, when the other groups have none."""
+        """Make DeepSpeed link parameters to moments again: under stages 1 and 2 it does so once, after the first step
+        of the first group, when the other groups have no moments yet."""
         if self.stage in (1, 2):
             self.zero._hp_optimizer_states_linked = False
             self.zero._lazy_init_hp_params_optimizer_state()
 
     def _pieces(self) -> list[Tensor]:
-        """The optimizer's tensors on this rank."""
+        """The tensors that the optimizer updates on this rank."""
         if self.stage == 0:
             return [p for group in self.zero.param_groups for p in group["params"]]
         name = "fp32_partitioned_groups_flat" if self.stage == 3 else "single_partition_of_fp32_groups"
         return getattr(self.zero, name)
 
     def _step(self, parameter: nn.Parameter) -> Tensor | None:
-        """All pieces of a rank take their steps together."""
+        """The step count, None before the first step; common to all shards of a rank."""
         if self.stage == 0:
             return self.zero.state.get(parameter, {}).get("step")
         states = (self.zero.optimizer.state.get(piece, {}) for piece in self._pieces())
@@ -245,7 +245,7 @@ class ZeroEngine(Engine):
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Errors of DeepSpeed's logger only; it otherwise prints its whole configuration."""
+    """Log only DeepSpeed's errors; it would otherwise print its whole configuration."""
     import logging
 
     logger = logging.getLogger("DeepSpeed")

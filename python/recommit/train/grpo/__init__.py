@@ -1,1 +1,1 @@
-"""Reinforcement of the depth head and the plans, from a warm start."""
+"""GRPO on the depth head and the action decoder, from a warm start."""

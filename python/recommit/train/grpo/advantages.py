@@ -1,8 +1,8 @@
-"""From rollouts to what a step learns from: the advantage of every depth and action, as a batch, and its metrics.
+"""From rollouts to a training batch: advantages of all depths and actions, and metrics.
 
-``of_samples`` compares the rewards (``reward.py``) of commitments or episodes within groups. ``of_graph`` has the exact
-value of every depth on a graph of greedy plans, and scores sampled plans by where they lead. Both give every rank the
-batch of one process, but for rounding.
+``of_samples`` compares the rewards (``reward.py``) of commitments or episodes within groups. ``of_graph`` computes the
+exact value of every depth on a graph of greedy plans, and scores sampled plans by the states they lead to. Up to
+rounding, every rank gets the same batch as in a single process.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     SumOverRanks = Callable[[list[float]], list[float]]
 
 Collected: TypeAlias = tuple[GrpoBatch, Signals]
-#: A deviation that is no more than rounding: all rewards of the group are equal.
+#: Standard deviations up to this are rounding: all rewards of the group are equal.
 EQUAL = 1e-12
-#: Added to the deviation that advantages are divided by, so that rewards that hardly differ are not blown up.
+#: Added to the standard deviation in the denominator, so that nearly equal rewards are not amplified.
 EPS = 1e-6
 
 
 def of_samples(actor: Actor, config: GrpoConfig, sampled: Sampled, step: int, team: Team) -> Collected:
-    """Advantages within groups: of the commitments of one state, or of the episodes from one start, whose decisions all
-    get the advantage of their episode."""
+    """Group-relative advantages, over the commitments of one state, or over the episodes from one start, where all
+    decisions get the advantage of their episode."""
     trace, numbers, prices = sampled.trace, sampled.numbers, config.prices_at(step)
     by_episode = config.advantage.estimator == "episode"
     if by_episode:
@@ -68,8 +68,8 @@ def of_samples(actor: Actor, config: GrpoConfig, sampled: Sampled, step: int, te
 
 
 def in_groups(rewards: Floats, *, scaled: bool) -> Floats:
-    """[N, G]: each reward against its group's mean, ``scaled`` by the group's deviation and ``EPS``; a group of equal
-    rewards gives exactly zero."""
+    """Group-relative advantages [N, G]: rewards minus the group's mean, if ``scaled`` divided by its standard deviation
+    plus ``EPS``; exactly zero in groups of equal rewards."""
     centred = rewards - rewards.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     centred = np.where(deviation <= EQUAL, 0.0, centred)
@@ -77,19 +77,19 @@ def in_groups(rewards: Floats, *, scaled: bool) -> Floats:
 
 
 def zero_std_fraction(rewards: Floats) -> float:
-    """Share of groups of equal rewards, from which nothing is learned."""
+    """Share of groups with equal rewards, which give no gradient."""
     return float((np.ptp(rewards, axis=1) <= EQUAL).mean()) if len(rewards) else 0.0
 
 
 def on_one_rank(values: list[float]) -> list[float]:
-    """Sums over the ranks of a run that has one."""
+    """The ``sum_over_ranks`` of a run with one rank."""
     return values
 
 
 def scaled_by_batch(
     advantage: Floats, weight: NDArray[np.floating], sum_over_ranks: SumOverRanks = on_one_rank
 ) -> Floats:
-    """Divided by the root of the weighted mean square of all of them, on all ranks together."""
+    """Advantages divided by their weighted root mean square over all ranks."""
     squares, weights = sum_over_ranks([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
     deviation = np.sqrt(squares / weights) if weights else 0.0
     return advantage / (deviation + EPS)
@@ -103,7 +103,7 @@ def sampled_batch(
     *,
     sum_over_ranks: SumOverRanks = on_one_rank,
 ) -> GrpoBatch:
-    """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
+    """The batch of sampled commitments; each one's advantage [N, G] applies to its depth and every executed action."""
     proposals = trace.proposals
     many, count = proposals.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
@@ -130,8 +130,8 @@ def sampled_batch(
 def of_graph(
     actor: Actor, config: GrpoConfig, evaluation: PolicyEvaluation, roots: Nodes, step: int, team: Team
 ) -> Collected:
-    """Exact advantages of depths, and of plans that are sampled now, in the states that episodes from ``roots`` visit;
-    ranks divide the states."""
+    """Exact advantages of depths, and of newly sampled plans, in the states that episodes from ``roots`` visit; the
+    states are divided among ranks."""
     graph = evaluation.graph
     assert isinstance(graph, PolicyGraph)
     probs = depth_probs(actor.variant, graph, np.arange(len(graph)))
@@ -146,7 +146,7 @@ def of_graph(
 
 
 def _thinned(nodes: Nodes, mass: Floats, limit: int, seed: int, step: int) -> tuple[Nodes, Floats]:
-    """At most about ``limit`` nodes (0: all) with weights that have the same expectations as all of them."""
+    """Subsample to about ``limit`` nodes (0: all), with weights that keep expectations unbiased."""
     if not limit or len(nodes) <= limit:
         return nodes, mass
     low, high = 0.0, float(mass.max())
@@ -160,7 +160,7 @@ def _thinned(nodes: Nodes, mass: Floats, limit: int, seed: int, step: int) -> tu
 
 @dataclass(frozen=True)
 class ExactAdvantages:
-    """Advantages on a graph of greedy plans whose depths have these values under these probabilities."""
+    """Advantages on a graph of greedy plans, given its values under the depth probabilities."""
 
     actor: Actor
     config: GrpoConfig
@@ -170,7 +170,7 @@ class ExactAdvantages:
     step: int
 
     def batch(self, nodes: Nodes, weight: Floats, sum_over_ranks: SumOverRanks = on_one_rank) -> GrpoBatch:
-        """Depths by their advantages, and plans that are sampled now."""
+        """The batch for ``nodes``: all depths with exact advantages, and newly sampled plans."""
         config, variant, depths = self.config.advantage, self.actor.variant, self.graph.depths
         plans = self._plans(nodes)
         advantage, share = self._by_plan(nodes, plans.actions)
@@ -199,17 +199,17 @@ class ExactAdvantages:
 
     @property
     def _groups(self) -> list[tuple[int, ...]]:
-        """The depths that a plan is scored under: its own if it depends on it, otherwise all of them."""
+        """The depths that a plan is scored under: its own if plans depend on depth, otherwise all."""
         return [(depth,) for depth in self.graph.depths] if self._sees_depth else [self.graph.depths]
 
     def _plans(self, nodes: Nodes) -> Proposals:
-        """``group_size`` plans for each of the groups, sampled in the nodes."""
+        """Sample ``group_size`` plans per group of depths in each node."""
         size, number = self.config.advantage.group_size, np.uint64(self.step * EPISODES) + nodes.astype(np.uint64)
         depths = np.repeat(np.array(self.graph.depths, np.int64), size) if self._sees_depth else None
         return self.actor.propose(self.graph.states[nodes], size * len(self._groups), number, depths)
 
     def _by_plan(self, nodes: Nodes, plans: NDArray[np.uint8]) -> tuple[Floats, Floats]:
-        """Advantages and weights [N, G, 8] of plans, group by group."""
+        """Advantages and weights [N, G, 8] of plans, over all groups of depths."""
         depths, groups = self.graph.depths, self._groups
         uniform = np.full((len(nodes), len(depths)), 1.0 / len(depths))
         used = self.probs[nodes] if self.config.advantage.depth_weighting == "chosen" else uniform
@@ -223,7 +223,7 @@ class ExactAdvantages:
     def _under(
         self, nodes: Nodes, plans: NDArray[np.uint8], depths: tuple[int, ...], used: Floats
     ) -> tuple[Floats, Floats]:
-        """Advantages and weights of ``plans`` under ``depths``, each of which is ``used`` [N, depths] so much."""
+        """Advantages and weights of ``plans`` under ``depths``, weighted by ``used`` [N, depths]."""
         task, shape = self.actor.task, (*plans.shape[:2], len(depths))
         outcome = task.execute(
             np.repeat(self.graph.states[nodes], shape[1] * shape[2], axis=0),
@@ -241,11 +241,11 @@ class ExactAdvantages:
 def plan_advantages(
     returns: Floats, used: Floats, depths: tuple[int, ...], executed: NDArray[np.int32], length: int
 ) -> tuple[Floats, Floats]:
-    """Advantages and weights [N, G, length] of the actions of sampled plans, by the ``returns`` [N, G, depths] of the
-    plans' commitments, each of which counts as its depth is ``used`` [N, depths].
+    """Advantages and weights [N, G, length] of the actions of sampled plans, from the ``returns`` [N, G, depths] of
+    their commitments, weighted by how much each depth is ``used`` [N, depths].
 
-    Action j is executed by the depths beyond it; its advantage is their expected return against the mean over the plans
-    of the same state and depth.
+    Action j is executed by the depths above j; its advantage is their weighted return minus the baseline, the mean over
+    the plans of the same state and depth.
     """
     many, plans, _ = returns.shape
     centred = returns - returns.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The batch of a GRPO step, and its parts: optimizer steps, shares of ranks, micro-batches."""
+"""The batch of a GRPO step, and its split into optimizer steps, rank shares and micro-batches."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GrpoBatch:
-    """S states, and in each of them D depths and G plans with advantages.
+    """S states with D depths and G plans each, and their advantages.
 
-    For sampled commitments D = G, and plan g goes with depth g. A weight of 0 marks an entry that is not there (an
-    action that was not executed, padding); its other values then mean nothing. ``old`` values are log probabilities
-    when the commitments were sampled.
+    For sampled commitments D = G, and plan g belongs to depth g. A weight of 0 masks an entry (an action that was not
+    executed, or padding); its other values are undefined. ``old`` values are log probabilities under the sampling
+    policy.
     """
 
     states: NDArray[np.uint8]
@@ -34,37 +34,37 @@ class GrpoBatch:
     depth_weight: NDArray[np.float32]
     depth_old: NDArray[np.float32]
     actions: NDArray[np.int64]  #: [S, G, 8]
-    #: [S, G], that each plan was made for: an input of a decoder that is conditioned on it
+    #: [S, G], the depth that a depth-conditioned decoder decoded the plan for
     plan_depth: NDArray[np.int64]
     action_advantage: NDArray[np.float32]
     action_weight: NDArray[np.float32]
     action_old: NDArray[np.float32]
     remaining: NDArray[np.int64]  #: [S]: remaining decisions, this one included
-    #: [S]: how much a state counts in KL and entropies.
+    #: [S]: weight of the state in KL and entropies.
     weight: NDArray[np.float32]
 
     def __len__(self) -> int:
         return len(self.states)
 
     def where(self, keep: slice | NDArray[np.intp]) -> GrpoBatch:
-        """Some of the states."""
+        """The selected states."""
         return GrpoBatch(*(getattr(self, f.name)[keep] for f in fields(self)))
 
     def padded(self, size: int) -> GrpoBatch:
-        """At least ``size`` states, the last of them without weight."""
+        """Pad to at least ``size`` states, with weight 0."""
         missing = size - len(self)
         if missing <= 0:
             return self
         return joined([self, self.where(np.zeros(missing, np.intp)).nothing()])
 
     def nothing(self) -> GrpoBatch:
-        """The same without any weight."""
+        """The same states with all weights 0."""
         weights = ("depth_weight", "action_weight", "weight")
         return replace(self, **{name: np.zeros_like(getattr(self, name)) for name in weights})
 
 
 def gathered(own: GrpoBatch, place: NDArray[np.int64], team: Team) -> GrpoBatch:
-    """The decisions of all ranks on every rank, in the order of their ``place``: that of one process."""
+    """All-gather the decisions, sorted by ``place``: the batch of a single process."""
     columns = {f.name: getattr(own, f.name) for f in fields(own)}
     of_ranks = team.gather({"place": place, **columns})
     order = np.argsort(np.concatenate([each.pop("place") for each in of_ranks]))
@@ -72,10 +72,10 @@ def gathered(own: GrpoBatch, place: NDArray[np.int64], team: Team) -> GrpoBatch:
 
 
 def optimizer_steps(batches: list[GrpoBatch], size: int, seeds: list[int], step: int) -> list[list[Rows]]:
-    """The rows of each batch in each optimizer step, shuffled: as many steps as the batch with the most states needs
-    for ``size`` rows each.
+    """Shuffled rows of each batch per optimizer step; the largest batch sets the number of steps, at ``size`` rows
+    each.
 
-    Steps of one batch are full but for the last one; every one of several batches has a part in every step.
+    With one batch all steps but the last are full; several batches are spread evenly over all steps.
     """
     orders = [_shuffled(len(batch), seed, step) for batch, seed in zip(batches, seeds, strict=True)]
     count = -(-max(map(len, orders)) // size)
@@ -90,8 +90,8 @@ def _shuffled(count: int, seed: int, step: int) -> Rows:
 
 
 def micro_batches(batch: GrpoBatch, rows: Rows, team: Team, share: int, size: int) -> Iterator[GrpoBatch]:
-    """This rank's ``share`` of some rows, ``size`` at a time. A rank without any goes through the policy as the others
-    do, with a state that weighs nothing."""
+    """This rank's ``share`` of the rows, ``size`` at a time, padded: all ranks run the same number of passes, without
+    rows on a state of weight 0."""
     mine = rows[team.rank :: team.world]
     own = (batch.where(mine) if len(mine) else batch.where(slice(0, 1)).nothing()).padded(share)
     for begin in range(0, share, size):

@@ -1,4 +1,4 @@
-"""The configuration of a GRPO run. Every field says which value the paper has, where it has one."""
+"""The configuration of a GRPO run. Comments give the paper's values, where it has one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from recommit.train.config import EngineConfig, OptimConfig, RunConfig, Validati
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: A price for the whole run, or its first and its last value: it moves in a straight line from step to step. A price
-#: that is high from the start can get stuck at shallow depths.
+#: A constant price, or its first and last value, interpolated linearly over the run. A price that is high from the
+#: start can get stuck at shallow depths.
 Price: TypeAlias = "float | tuple[float, float]"
-#: Sections that a puzzle may have values of its own in.
+#: Sections that ``by_task`` may override.
 PER_TASK = ("advantage", "prices", "objective", "rollout", "validation")
-#: The fields of ``AdvantageConfig`` that not every estimator reads, and of a phase that ``exact`` alone does.
+#: Estimators that read a field of ``AdvantageConfig`` (others: all), and fields of a phase that only ``exact`` reads.
 _SAMPLED = ("state", "episode", "branch")
 _READ_BY = {
     **dict.fromkeys(("progress", "progress_per", "deadlock", "scale"), _SAMPLED),
@@ -32,36 +32,36 @@ _EXACT_PHASE = ("head_updates", "head_only", "depth_head_lr", "starts", "budgets
 
 @dataclass(frozen=True)
 class AdvantageConfig:
-    """Scores of commitments, and the groups within which they are compared."""
+    """Advantage estimation: rewards of commitments, and the groups they are compared in."""
 
-    #: ``state``: commitments of one state, by their own actions (the paper's operational sentence). ``episode``: whole
-    #: episodes from one start (the paper's return). ``branch``: commitments of one state, each played to the end of the
-    #: budget by the policy. ``exact``: every depth by its value on the commitment graph of greedy plans, and sampled
-    #: plans by where they lead; the return is then episodes solved, less the prices.
+    #: ``state``: commitments of one state, scored by their own actions (the paper's operational sentence). ``episode``:
+    #: whole episodes from one start (the paper's return). ``branch``: commitments of one state, each continued by the
+    #: policy to the end of the budget. ``exact``: every depth by its value on the commitment graph of greedy plans, and
+    #: sampled plans by the states they lead to; the return is then 1 if solved, less the prices.
     estimator: Literal["state", "episode", "branch", "exact"] = "state"
-    #: Commitments or episodes per group (the paper: 4 for sliding, 8 for Sokoban); ``exact``: plans per state.
+    #: Group size in commitments or episodes (the paper: 4 for sliding, 8 for Sokoban); ``exact``: plans per state.
     group_size: int = 4
     #: Weight of the bounded progress term tanh(mean progress per action) beside the success term (the paper: 0.20).
     progress: float = 0.2
-    #: Progress is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper):
-    #: what was gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
+    #: Progress is summed per ``action`` (the paper), where an action into a dead state counts 0 and earlier gains are
+    #: kept; or per ``commitment``, where one that ends in a dead state counts 0 as a whole.
     progress_per: Literal["action", "commitment"] = "commitment"
-    #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs
-    #: ``reward.PENALTY``, or counts nothing and ends the episode.
+    #: On reaching a dead (unsolvable) state: no penalty (the paper), minus ``reward.PENALTY``, or no penalty but the
+    #: end of the episode.
     deadlock: Literal["zero", "penalty", "terminate"] = "zero"
-    #: Advantages are divided by the standard deviation of their group (the paper), by the root mean square over the
-    #: batch (so does ``exact``), or by nothing.
+    #: Advantages are divided by their group's standard deviation (the paper), by the batch's root mean square (as
+    #: ``exact`` always does), or not at all.
     scale: Literal["group", "batch", "none"] = "group"
-    #: Which candidate an episode goes on with; the first is a sample of the policy.
+    #: The candidate that an episode continues with; ``first`` is an unbiased sample of the policy.
     follow: Literal["first", "best", "random"] = "first"
-    #: Nodes expanded per start and decision; beyond them, distance and remaining decisions stand in for a value.
+    #: Nodes expanded per start and decision; values of others are estimated from distance and remaining decisions.
     max_expansions: int = 4
-    #: The advantage of a plan weighs depths as the head chooses them, or uniformly. A plan gets better where it is used
-    #: and is used where it is better, so that a head that leaves a depth early may never find out what it could be.
+    #: Weights of the depths in a plan's advantage. ``chosen``, by the head's probabilities, can collapse: plans improve
+    #: only at depths that the head already picks; ``uniform`` trains all depths.
     depth_weighting: Literal["chosen", "uniform"] = "chosen"
 
     def __post_init__(self) -> None:
-        least = 1 if self.estimator == "exact" else 2  # to compare
+        least = 1 if self.estimator == "exact" else 2  # a baseline needs two
         check("advantage", self, group_size=least, progress=0, max_expansions=1)
         for name, readers in _READ_BY.items():
             value = getattr(self, name)
@@ -77,7 +77,7 @@ class AdvantageConfig:
 class PriceConfig:
     """Prices of an executed action and of an observation, in solved episodes.
 
-    With ``exact`` every episode pays; with sampled advantages what succeeded does: groups that all fail would differ
+    With ``exact`` every episode pays; with sampled advantages only a success pays: groups that all fail would differ
     only in length, and teach depth 1.
     """
 
@@ -90,7 +90,7 @@ class PriceConfig:
                 raise ValueError(f"prices.{name}: expected at least 0, got {getattr(self, name)}")
 
     def at(self, progress: float) -> Prices:
-        """When this share of the run is over."""
+        """The prices at ``progress`` in [0, 1] of the run."""
         ends = _ends(self.action), _ends(self.observation)
         return Prices(*(first + (last - first) * progress for first, last in ends))
 
@@ -101,23 +101,23 @@ def _ends(price: Price) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ObjectiveConfig:
-    """Clipped ratios, a KL to the warm start, and entropies; see ``loss``. The defaults are the paper's for sliding."""
+    """Clipped surrogate, KL to the warm start, entropies; see ``loss``. Defaults: the paper's for sliding."""
 
-    #: Half width of the trust region of a ratio (the paper: 0.05).
+    #: PPO's epsilon: half width of the clipping range of a ratio (the paper: 0.05).
     clip: float = 0.05
-    #: ``factor``: the depth and every action have a ratio of their own; ``joint``: one ratio of the whole commitment.
+    #: ``factor``: one ratio for the depth and each action; ``joint``: one ratio for the whole commitment.
     ratio: Literal["factor", "joint"] = "factor"
-    #: What is divided by the number of a commitment's terms. ``surrogate``: the surrogate alone, by 9, the most there
-    #: can be of eight actions; KL is a sum and the actions' entropy an eighth of one. ``constant``: KL and entropies,
-    #: too, so that they have the surrogate's scale. ``length``: all of them, by the commitment's own number of terms,
-    #: which makes the gradient of the depth depend on the depth.
+    #: Normalization by a commitment's number of terms. ``surrogate``: only the surrogate, by 9, the maximum for eight
+    #: actions; KL is a sum, the action entropy a sum over 8. ``constant``: also KL and entropies, which puts them on
+    #: the surrogate's scale. ``length``: all by the commitment's own number of terms, which makes the depth's gradient
+    #: depend on the depth.
     loss_normalization: Literal["surrogate", "constant", "length"] = "surrogate"
-    #: Weight of the exact KL to the policy that the run started from, over the depth and the executed actions (the
-    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that
-    #: its KL is log |H| minus its entropy, and the weight adds to that of the entropy.
+    #: KL coefficient (TRL's ``beta``) of the exact KL to the warm start, over the depth and the executed actions (the
+    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: as it starts uniform, its KL is
+    #: log |H| minus its entropy, so that the coefficient adds to the entropy's.
     kl: float = 0.05
     kl_depth: bool = True
-    #: Weights of the exact entropies (the paper: 0.01 and 0.001).
+    #: Coefficients of the exact entropy bonuses (the paper: 0.01 and 0.001).
     entropy_depth: float = 0.01
     entropy_actions: float = 0.001
 
@@ -130,7 +130,7 @@ class ObjectiveConfig:
 
 @dataclass(frozen=True)
 class RolloutConfig:
-    """The episodes that a step learns from."""
+    """The rollouts of a training step."""
 
     #: Start states per step, all ranks together.
     instances: int = 64
@@ -138,9 +138,9 @@ class RolloutConfig:
     budget: int = 5
     #: Shortest and longest length of the instances; none: as in the data of the warm start.
     length: tuple[int, int] | None = None
-    #: Mirror and turn every start, where the puzzle's rules do not mind.
+    #: Apply a random symmetry to every start, where the puzzle allows it.
     augment: bool = False
-    #: Of ``exact``: states that a step learns from at most, all ranks together; 0: all of them. Others do not read it.
+    #: ``exact`` only: most training states per step, all ranks together; 0: all.
     states: int = 0
 
     def __post_init__(self) -> None:
@@ -149,22 +149,22 @@ class RolloutConfig:
 
 @dataclass(frozen=True)
 class GrpoPhase:
-    """Steps that are alike. A field that a phase does not name is as in the rest of the recipe."""
+    """A phase of a run with constant settings. Unnamed fields are as in the rest of the recipe."""
 
     steps: int
-    #: Updates of the depth head alone in every step, on the commitment graph of its plans. Each values all depths anew,
-    #: without an observation.
+    #: Updates of the depth head alone in every step, on the commitment graph of its plans. Each evaluates all depths
+    #: again, without new observations.
     head_updates: int = 0
-    #: Plans stay as they are: the step is over after the head's updates. The default is both.
+    #: Freeze the plans: the step ends after the head's updates. Default: train both.
     head_only: bool = False
-    #: Learning rate of these updates; 0: ``optim.depth_head_lr``, by the run's schedule.
+    #: Learning rate of the head updates; 0: ``optim.depth_head_lr``, by the run's schedule.
     depth_head_lr: float = 0.0
-    #: Start states per step, all ranks together, a multiple of ``rollout.instances``; 0: as many as those.
+    #: Start states per step, all ranks together, a multiple of ``rollout.instances``; 0: ``rollout.instances``.
     starts: int = 0
-    #: Equal parts of the episodes have each of these numbers of decisions, or ``rollout.budget`` where that is less;
-    #: all have that one if none is named. The policy does not see which.
+    #: Budgets that are spread evenly over the episodes, each capped at ``rollout.budget``; empty: ``rollout.budget``
+    #: for all. The policy does not observe its budget.
     budgets: tuple[int, ...] = ()
-    #: Instead of ``prices.action``.
+    #: Overrides ``prices.action``.
     price_action: float | None = None
 
     def __post_init__(self) -> None:
@@ -182,8 +182,8 @@ class GrpoPhase:
 class GrpoValidationConfig(ValidationConfig):
     """Validation of a GRPO run."""
 
-    #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the
-    #: highest share solved less the prices of its actions and observations at the end of the run, on average over all.
+    #: Further budgets, beside ``budget``, for selecting the best policy: the highest solve rate minus prices (those at
+    #: the end of the run) of actions and observations, averaged over all budgets.
     budgets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -191,7 +191,7 @@ class GrpoValidationConfig(ValidationConfig):
         refuse((min(self.budgets, default=1) < 1, "validation.budgets", "numbers from 1 on", self.budgets))
 
 
-#: Much smaller steps than a warm start's.
+#: Much smaller learning rates than a warm start's.
 OPTIM = OptimConfig(steps=100, batch=256, lr=3e-5, decoder_lr=1e-4, depth_head_lr=5e-4)
 
 
@@ -200,22 +200,22 @@ class GrpoConfig:
     """GRPO on both heads, from a warm start."""
 
     variant: str = "adaptive"
-    #: Another depth head than the warm start's, which supervision has not touched.
+    #: A new depth head in place of the warm start's; SFT does not train the depth head.
     head: HeadConfig | None = None
-    #: Depths that a new head chooses from, none deeper than the warm start's plans; none: those of the warm start.
+    #: Depths of a new head, none deeper than the warm start's plans; empty: those of the warm start.
     depths: tuple[int, ...] = ()
     advantage: AdvantageConfig = field(default_factory=AdvantageConfig)
     prices: PriceConfig = field(default_factory=PriceConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
-    #: Steps that differ, in their order, ``optim.steps`` in all; none: all are alike.
+    #: Phases in order, ``optim.steps`` in total; empty: a single phase.
     phases: tuple[GrpoPhase, ...] = ()
-    #: ``steps`` of rollout and update; ``batch`` states per optimizer step, several of which make a step.
+    #: ``steps`` of rollout and update; ``batch`` states per optimizer step, of which a step takes several.
     optim: OptimConfig = field(default_factory=lambda: OPTIM)
     validation: GrpoValidationConfig = field(default_factory=lambda: GrpoValidationConfig(every=20))
-    #: Which puzzles of a warm start that has several, by name, with or without size; several are trained jointly.
+    #: Puzzles of a warm start with several, by name, with or without size; several are trained jointly.
     tasks: tuple[str, ...] = ()
-    #: Values that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
+    #: Overrides per puzzle: {sokoban: {rollout.budget: 6}}.
     by_task: dict[str, dict[str, Any]] = field(default_factory=dict)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
@@ -260,7 +260,7 @@ class GrpoConfig:
         )
 
     def of(self, task: str) -> GrpoConfig:
-        """With the values of one puzzle."""
+        """The configuration with the overrides of one puzzle."""
         if task not in self.by_task:
             return self
         values = {**plain(self), "by_task": {}}
@@ -314,7 +314,7 @@ class GrpoConfig:
 
 
 def of_variant(recipe: str | Path, name: str = "") -> dict[str, Any]:
-    """A recipe's values of a variant, or of a run that it names, beside its stage ``grpo``, by path."""
+    """Overrides of the recipe's stage ``grpo`` for a variant or a named run, from its section ``family``, by path."""
     name = name or str(section(recipe, "grpo").get("variant", GrpoConfig.variant))
     own = {"variant": name, **section(recipe, "family", name)}
     return {**(section(recipe, "family", "fixed") if variant(own["variant"]).depth else {}), **own}

@@ -1,4 +1,4 @@
-"""Updates of the depth head alone: many per step on one commitment graph, without an observation, on all ranks."""
+"""Updates of the depth head alone: many per step on one commitment graph, without new observations, on all ranks."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DepthHeadOptimizer:
-    """Raises the expected return by the depth head alone; all values are computed anew after every update.
+    """Gradient ascent on the expected return in the depth head alone; all values are recomputed after every update.
 
-    Every rank has the head's inputs of the states that it observed, and a copy of the whole head: logits and gradients
-    are exchanged, so that the copies stay equal.
+    Every rank holds the head's inputs for the states that it observed, and a full copy of the head; logits and
+    gradients are exchanged, so that the copies stay equal.
     """
 
     policy: CommitPolicy
@@ -41,7 +41,7 @@ class DepthHeadOptimizer:
     step: int
 
     def __call__(self, evaluation: PolicyEvaluation) -> None:
-        """Update the head, and give the evaluation's graph its logits."""
+        """Update the head, and write its new logits to the evaluation's graph."""
         graph, head = evaluation.graph, self._copy()
         assert isinstance(graph, PolicyGraph)
         rows = NodeShares(graph, evaluation.rows, next(head.parameters()).device)
@@ -59,7 +59,7 @@ class DepthHeadOptimizer:
             graph.logits[evaluation.rows] = rows.whole(head(rows.inputs))
 
     def _copy(self) -> DepthHead:
-        """The depth head in float32, whole."""
+        """An unsharded float32 copy of the depth head."""
         policy, about = self.policy, self.policy.config
         with torch.device("meta"):
             head = DepthHead(policy.backbone.width, len(about.depths), about.head, about.plan_length)
@@ -69,7 +69,7 @@ class DepthHeadOptimizer:
         return head
 
     def _objective(self, evaluation: PolicyEvaluation, logits: Tensor, rows: NodeShares) -> Tensor:
-        """This rank's part of what is maximised: the return, and as much entropy beside it as in the loss."""
+        """This rank's part of the objective: return plus entropy, with the same relative weight as in the loss."""
         probs = softmax(rows.whole(logits))
         advantage, mass = evaluation.advantages(probs)
         share = mass / mass.sum()
@@ -81,17 +81,17 @@ class DepthHeadOptimizer:
 
 
 class NodeShares:
-    """The nodes that this rank has observed, and the exchange of logits that makes one array of all ranks'."""
+    """This rank's share of the nodes (those it observed), and the gathering of logits over ranks."""
 
     def __init__(self, graph: PolicyGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
         read, inputs = graph.inputs()
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
-        #: Places among ``nodes``: this rank's, and those of all, rank after rank.
+        #: Indices into ``nodes``: this rank's, and those of all ranks in order.
         self.own = np.searchsorted(nodes, read)
         self._all = np.concatenate(self.team.gather(self.own))
 
     def whole(self, logits: Tensor) -> NDArray[np.float32]:
-        """This rank's rows and those of all others, by node."""
+        """All-gather logits and order them by node."""
         parts = np.concatenate(self.team.gather(logits.detach().cpu().numpy()))
         result = np.empty_like(parts)
         result[self._all] = parts
@@ -99,9 +99,9 @@ class NodeShares:
 
 
 def _sum_gradients(parameters: list[torch.nn.Parameter], team: Team) -> None:
-    """Gradients of all ranks, added in one order, so that every rank has the same bits; they must be finite.
+    """Sum gradients over ranks in a fixed order, so that every rank gets the same bits; refuse non-finite ones.
 
-    Unlike in an engine's step no norm is checked, and the head is validated and saved right after its updates.
+    Needed since no norm is checked here, unlike in an engine's step, before the head is validated and saved.
     """
     own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
     total = torch.from_numpy(np.sum(team.gather(own.cpu().numpy()), axis=0, dtype=np.float64))

@@ -16,13 +16,13 @@ of an optimizer step, with depths d, plans g, and executed actions j:
     constant                    9       9       9
     length                      1 + n   1 + n   1 + n
 
-w is how much a state counts, W the sum of all w, G the number of a state's plans. v is how much a depth or an action
-counts: w/G where commitments were sampled, so that the surrogate is a mean over nine terms; by probability where values
-are exact. KL and H are exact sums over a head's outcomes: with K = 1, ``kl`` weighs the KL of whole commitments, with
-E = 8, ``entropy_actions`` the mean entropy of eight places (0 where none was executed). 1 + n is a commitment's own
-length, inside the sums; KL_s and H_s have the mean of 1 / (1 + n) over plans. It pushes the depth, the constant does
-not. With ``ratio: joint`` a commitment is one term with the product of its ratios. Without ``kl_depth`` KL_s is 0. With
-longer plans their length stands for 8, and one more for 9.
+w is the weight of a state, W the sum of all w, G the number of a state's plans. v is the weight of a depth or an
+action: w/G for sampled commitments, so that the surrogate is a mean over nine terms; proportional to its probability
+for exact values. KL and H are exact sums over a head's outcomes: with K = 1, ``kl`` weighs the KL of whole commitments,
+with E = 8, ``entropy_actions`` the mean entropy of eight positions (0 where not executed). 1 + n is a commitment's own
+length, inside the sums; KL_s and H_s get the mean of 1 / (1 + n) over plans. ``length`` biases the depth, ``constant``
+does not. With ``ratio: joint`` a commitment is one term with the product of its ratios. Without ``kl_depth`` KL_s is 0.
+For longer plans replace 8 by their length, and 9 by one more.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import ObjectiveConfig
 
-#: What the second result holds, in this order: sums, and the largest deviation of a ratio from 1.
+#: Entries of the second result, in order: sums, and last the largest deviation of a ratio from 1.
 MEASURES = (
     "surrogate",
     "kl",
@@ -79,18 +79,18 @@ class TensorBatch:
 
     @classmethod
     def of(cls, batch: GrpoBatch, device: torch.device) -> TensorBatch:
-        """From numpy."""
+        """Copy the fields from numpy to ``device``."""
         names = cls.__dataclass_fields__
         return cls(**{name: to_device(getattr(batch, name), device) for name in names})
 
 
 def total_weight(batch: GrpoBatch) -> float:
-    """The states by weight: what ``grpo_loss`` is divided by."""
+    """Total weight of the states, the divisor of ``grpo_loss``."""
     return float(batch.weight.sum(dtype="float64"))
 
 
 def totals(measures: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """``MEASURES`` of several batches together: sums, and the largest of the last one."""
+    """Reduce ``MEASURES`` of several batches: sums, and the maximum of the last entry."""
     return reduce(
         lambda one, other: np.append(one[:-1] + other[:-1], max(one[-1], other[-1])), measures, np.zeros(len(MEASURES))
     )
@@ -106,9 +106,9 @@ def grpo_loss(
     *,
     fresh: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """(loss, ``MEASURES``), both divided by ``divisor`` where they are averages over states.
+    """(loss divided by ``divisor``, ``MEASURES`` as plain sums).
 
-    ``fresh``: the weights are still those that sampled the commitments, so that the ratio is exactly 1.
+    ``fresh``: on-policy, the weights are those that sampled the commitments, so that the ratio is exactly 1.
     """
     tensors = TensorBatch.of(batch, policy.depth_head.weight.device)
     depth_logits, action_logits = policy(
@@ -119,7 +119,7 @@ def grpo_loss(
 
 @torch.no_grad()
 def old_log_probs(policy: CommitPolicy, task: Puzzle, batch: GrpoBatch) -> tuple[Tensor, Tensor]:
-    """Log probabilities of the depths and actions of a batch by the arithmetic of ``grpo_loss``."""
+    """Log probabilities of a batch's depths and actions, computed exactly as in ``grpo_loss``."""
     tensors = TensorBatch.of(batch, policy.depth_head.weight.device)
     depths, actions = policy(task, batch.states, tensors.actions, tensors.plan_depth, remaining=batch.remaining)
     return _log_probs(depths, actions, tensors)
@@ -135,7 +135,7 @@ def from_logits(
     *,
     fresh: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """``grpo_loss`` of [S, |H|] and [S, G, 8, 4] logits."""
+    """``grpo_loss`` from logits [S, |H|] and [S, G, 8, 4]."""
     live = batch.action_weight > 0
     surrogate, clipped, deviation = _surrogate(depth_logits, action_logits, batch, live, config, fresh=fresh)
     ratios = (batch.depth_weight > 0).sum() + (live.sum() if config.ratio == "factor" else 0)
@@ -177,7 +177,7 @@ def _surrogate(
     *,
     fresh: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The clipped surrogate, how many ratios were clipped, and their largest deviation from 1."""
+    """The clipped surrogate, the number of clipped ratios, and the largest deviation of a ratio from 1."""
     depth_log, action_log = _log_probs(depth_logits, action_logits, batch)
     depth_change = depth_log - (depth_log.detach() if fresh else batch.depth_old)
     action_change = action_log - (action_log.detach() if fresh else batch.action_old)
@@ -194,30 +194,30 @@ def _surrogate(
 
 
 def _log_probs(depth_logits: Tensor, action_logits: Tensor, batch: TensorBatch) -> tuple[Tensor, Tensor]:
-    """Of the depths [S, D] and of every action [S, G, 8]."""
+    """Log probabilities of the depths [S, D] and of every action [S, G, 8]."""
     depths = log_prob(depth_logits[:, None].expand(-1, batch.choices.shape[1], -1), batch.choices)
     return depths, log_prob(action_logits, batch.actions)
 
 
 def _terms(live: Tensor) -> int:
-    """Terms of the longest commitment: its depth and all actions of the plan."""
+    """Number of terms of the longest commitment: its depth and all actions of the plan."""
     return live.shape[-1] + 1
 
 
 def _own_length(live: Tensor, dtype: torch.dtype) -> Tensor:
-    """[S, G]: 9 / (1 + n), by which a division by nine becomes one by a commitment's own number of terms."""
+    """[S, G]: 9 / (1 + n), which turns a division by 9 into one by a commitment's own number of terms."""
     return _terms(live) / (1.0 + live.sum(-1).to(dtype))
 
 
 def _sums(depth: Tensor, actions: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Sums of [S] and [S, G, 8] values, each times its commitment's ``share``: a depth has the mean of its plans'."""
+    """Sums of [S] and [S, G, 8] values, scaled by each commitment's ``share``; a depth's is the mean over its plans."""
     if share is not None:
         depth, actions = depth * share.mean(-1), actions * share[..., None]
     return depth.sum(), actions.sum()
 
 
 def _clipped(change: Tensor, advantage: Tensor, weight: Tensor, clip: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Weighted min(r A, clip(r) A) of the log ratio ``change``, how many were clipped, and the largest |r - 1|."""
+    """Weighted min(r A, clip(r) A) for log ratios ``change``, the number of clipped ratios, and the largest |r - 1|."""
     live = weight > 0
     ratio = change.masked_fill(~live, 0.0).exp()
     plain = ratio * advantage

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from recommit.train.grpo.batch import GrpoBatch
 
 
-#: Distances up to which a state is near, and up to which it is half-way.
+#: Largest distances of the buckets near and mid.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
-#: Below this share of its maximum, the entropy of the depth head is said to have collapsed.
+#: The depth head's entropy counts as collapsed below this share of its maximum.
 COLLAPSED = 0.1
 
 
 @dataclass
 class Signals:
-    """Sums over the episodes of one step on one rank, which add up over ranks."""
+    """Metric sums over the episodes of one step on one rank; additive over ranks."""
 
     episodes: float
     solved: float
@@ -40,10 +40,10 @@ class Signals:
     reward: float
     groups: float
     zero_std: float  #: groups of equal rewards
-    exact: float  #: with ``exact``: share of visits on states that were observed, times groups
+    exact: float  #: with ``exact``: share of visits to observed states, times groups
     advantage: float  #: sum of absolute advantages
-    advantages: float  #: how many of them
-    by_depth: Floats  #: [8], or as many as plans have actions: decisions by depth
+    advantages: float  #: their number
+    by_depth: Floats  #: [plan length]: decisions by depth
     buckets: Floats  #: [3, 2] decisions and depths by distance
     probs: Floats  #: [|H|] probabilities of the depth head, summed over states
     entropy: float  #: of these, summed over states
@@ -59,7 +59,7 @@ class Signals:
         zero_std: float,
         depths: tuple[int, ...],
     ) -> Signals:
-        """Count sampled commitments; ``followed`` is the candidate that each episode went on with."""
+        """From sampled commitments; ``followed`` is the candidate that each episode continued with."""
         rows = np.arange(len(trace))
         chosen = trace.proposals.depth[rows, followed]
         probs = softmax(trace.proposals.logits) if len(trace) else np.zeros((0, len(depths)))
@@ -87,7 +87,7 @@ class Signals:
     def of_values(
         cls, graph: PolicyGraph, roots: NDArray[np.int64], values: GraphValues, probs: Floats, batch: GrpoBatch
     ) -> Signals:
-        """Expectations instead of samples."""
+        """From exact values: expectations in place of samples."""
         mass = values.visits.sum(axis=0)
         observed = np.flatnonzero(graph.planned & (mass > 0))
         share = mass[observed, None] * probs[observed]
@@ -118,7 +118,7 @@ class Signals:
         )
 
     def over_ranks(self, total: Callable[[list[float]], list[float]]) -> Signals:
-        """Summed over ranks by ``total``."""
+        """All-reduce the sums over ranks by ``total``."""
         own = {f.name: np.asarray(getattr(self, f.name), np.float64) for f in fields(self)}
         sums = np.array(total(np.concatenate([each.ravel() for each in own.values()]).tolist()))
         parts = np.split(sums, np.cumsum([each.size for each in own.values()])[:-1])
@@ -163,7 +163,7 @@ def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
 
 
 def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *, head: bool) -> list[str]:
-    """Warnings about a run that goes wrong."""
+    """Warnings about a diverging or collapsing run."""
     result = []
     if head and line["entropy_depth"] < COLLAPSED * np.log(depths) and line["mutual_information"] < 0.01:
         result.append(f"the depth head says the same in every state (entropy {line['entropy_depth']:.3f})")
@@ -185,13 +185,13 @@ def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *
 
 
 def averaged(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of several lines; a depth that a line does not name was not taken."""
+    """Mean of several lines; a depth absent from a line counts 0."""
     none = dict.fromkeys((depth for line in lines for depth in line["depths"]), 0.0)
     return mean_of([{**line, "depths": {**none, **line["depths"]}} for line in lines])
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to six digits after the point, nested."""
+    """Round nested numbers to six decimals."""
     if isinstance(value, dict):
         return {k: rounded(v) for k, v in value.items()}
     return round(float(value), 6)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recommit.rollout.trace import Trace
 
 
-#: What a lost level costs with ``deadlock: penalty``.
+#: Penalty for a lost level with ``deadlock: penalty``.
 PENALTY = 0.2
 
 
@@ -29,10 +29,10 @@ class Spans:
     """Outcomes of the spans that are scored (commitments, episodes, branches), as arrays of one shape."""
 
     solved: NDArray[np.bool_]
-    progress: NDArray[np.integer]  #: lowered distance
+    progress: NDArray[np.integer]  #: decrease of the distance
     executed: NDArray[np.integer]
     decisions: NDArray[np.integer]
-    lost: NDArray[np.bool_]  #: where the puzzle became unsolvable
+    lost: NDArray[np.bool_]  #: True where the puzzle became unsolvable
 
     @classmethod
     def none(cls, count: int) -> Spans:
@@ -42,13 +42,13 @@ class Spans:
 
     @classmethod
     def of_commitments(cls, trace: Trace, per: str) -> Spans:
-        """Every candidate of a trace, row by row."""
+        """One span per candidate of a trace, row by row."""
         solved, lost = trace.solved.reshape(-1).copy(), trace.lost.reshape(-1).copy()
         progress, executed = (each.reshape(-1).astype(np.int64) for each in (trace.progress(per), trace.executed))
         return cls(solved, progress, executed, np.ones_like(executed), lost)
 
     def add(self, trace: Trace, per: str) -> Spans:
-        """The same after the decisions of a trace of one candidate each, whose episodes they are."""
+        """Add, in place, a trace with one candidate per decision, whose episode i extends span i."""
         np.logical_or.at(self.solved, trace.episode, trace.solved[:, 0])
         np.logical_or.at(self.lost, trace.episode, trace.lost[:, 0])
         np.add.at(self.progress, trace.episode, trace.progress(per)[:, 0])
@@ -59,8 +59,8 @@ class Spans:
 
 @dataclass(frozen=True)
 class OwnReward(AdvantageConfig):
-    """Advantages by a function from ``Spans`` to a number for each, in place of success, progress and prices. No file
-    can name one: it is an argument of ``train`` and ``--reward``."""
+    """Rewards by a custom function from ``Spans`` to one number each, in place of success, progress and prices. Recipes
+    cannot name one: it is passed to ``train``, or by ``--reward``."""
 
     function: Callable[[Spans], Any] = field(kw_only=True)
 
@@ -71,8 +71,8 @@ class OwnReward(AdvantageConfig):
 
 
 def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
-    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action); or what
-    ``OwnReward`` says of the spans."""
+    """1 minus prices for a solved span, plus ``config.progress`` * tanh(progress per action), minus any penalty; or the
+    custom function of ``OwnReward``."""
     if isinstance(config, OwnReward):
         return _own_rewards(spans, config.function)
     n, d = spans.executed.astype(np.float64), spans.progress.astype(np.float64)
@@ -83,7 +83,7 @@ def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
 
 
 def own_reward(file: str | Path) -> Callable[[Spans], Any]:
-    """The function ``reward`` of a file of Python, which is run."""
+    """Load the function ``reward`` from a Python file, which is executed."""
     function = definition("reward", Path(file), "reward", trusted=True)
     if not callable(function):
         raise ValueError(f"reward: expected {file} to define a function `reward`, got {function!r:.80}")  # noqa: TRY004
@@ -101,7 +101,7 @@ def _own_rewards(spans: Spans, function: Callable[[Spans], Any]) -> Floats:
 
 
 def by_state(trace: Trace, config: AdvantageConfig, prices: Prices) -> Floats:
-    """[N, G]: rewards of commitments by their own actions alone."""
+    """[N, G]: rewards of commitments, from their own actions alone."""
     spans = Spans.of_commitments(trace, config.progress_per)
     return rewards(spans, config, prices).reshape(trace.executed.shape)
 
@@ -112,6 +112,6 @@ def by_episode(trace: Trace, starts: int, config: AdvantageConfig, prices: Price
 
 
 def by_branch(trace: Trace, after: Trace, config: AdvantageConfig, prices: Prices) -> Floats:
-    """[N, G]: rewards of commitments and of what followed; episode i of ``after`` continues candidate i of all."""
+    """[N, G]: rewards of commitments with their continuations; episode i of ``after`` continues candidate i of all."""
     spans = Spans.of_commitments(trace, config.progress_per).add(after, config.progress_per)
     return rewards(spans, config, prices).reshape(trace.executed.shape)

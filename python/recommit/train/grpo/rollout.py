@@ -1,8 +1,8 @@
-"""Rollouts of a GRPO step on one puzzle: what the policy does from fresh start states.
+"""Rollouts of a GRPO step on one puzzle, from fresh start states.
 
 ``sample`` plays sampled commitments: several episodes from every start (``episode``), or several commitments in every
-state that an episode comes by, which goes on with one of them (``state``), each of them also played to the end of the
-budget (``branch``). ``explore`` grows the graph of greedy plans on which ``exact`` values every depth.
+visited state, of which the episode continues with one (``state``), each also played to the end of the budget
+(``branch``). ``explore`` grows the graph of greedy plans on which ``exact`` evaluates every depth.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.uint64]
 
-#: Episode numbers per step; the upper half is for what follows a candidate.
+#: Episode numbers per step; the upper half is for continuations of candidates.
 EPISODES = 1 << 24
 #: Decisions of an episode whose continuations have random numbers of their own.
 TURNS = 64
@@ -47,16 +47,16 @@ class Sampled:
     """Sampled commitments of this rank's episodes."""
 
     trace: Trace
-    #: [decisions] the candidate that each episode goes on with.
+    #: [decisions] the candidate that each episode continues with.
     followed: Nodes
-    #: [episodes] their numbers, the same ones however many ranks there are.
+    #: [episodes] their numbers, independent of the number of ranks.
     numbers: Numbers
-    #: With ``branch``: episode i continues candidate i of all.
+    #: With ``branch``: the continuations; episode i continues candidate i of all.
     after: Trace | None = None
 
 
 def instances_of(spec: DataSpec, config: GrpoConfig) -> DataSpec:
-    """The recipe of the warm start's data, with a step's start states as a shard."""
+    """The recipe of the warm start's data, with one shard per ``rollout.instances`` start states."""
     wanted = spec.of_length(config.rollout.length or ())
     if not wanted.difficulties:
         raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
@@ -64,27 +64,27 @@ def instances_of(spec: DataSpec, config: GrpoConfig) -> DataSpec:
 
 
 def starts(spec: DataSpec, config: GrpoConfig, seed: int, step: int) -> States:
-    """The start states of a step, of all ranks, which no validation or test set contains."""
+    """The start states of a step, for all ranks, disjoint from validation and test sets."""
     first, many = config.shards_before(step), config.shards(config.phase_at(step))
     return np.ascontiguousarray(np.concatenate([_shard(spec, config, seed, i) for i in range(first, first + many)]))
 
 
 class NextStarts:
-    """The ``starts`` of one step after the other: those of the next are drawn in a thread while a step goes on."""
+    """``starts`` of consecutive steps; a background thread generates those of the next step."""
 
     def __init__(self, spec: DataSpec, config: GrpoConfig, seed: int) -> None:
         self._spec, self._config, self._seed = spec, config, seed
         self._thread, self._next = ThreadPoolExecutor(1), dict[int, "Future[States]"]()
 
     def of(self, step: int) -> States:
-        """Those of a step."""
+        """The start states of ``step``; begins to generate those of the next one."""
         drawn, self._next = self._next.get(step) or self._draw(step), {}
         if step + 1 < self._config.optim.steps:
             self._next = {step + 1: self._draw(step + 1)}
         return drawn.result()
 
     def close(self) -> None:
-        """End the thread."""
+        """Shut down the thread."""
         self._thread.shutdown()
 
     def _draw(self, step: int) -> Future[States]:
@@ -100,7 +100,7 @@ def _shard(spec: DataSpec, config: GrpoConfig, seed: int, shard: int) -> States:
 
 
 def sample(actor: Actor, config: GrpoConfig, starts: States, step: int, team: Team) -> Sampled:
-    """Play this rank's part of the ``starts`` of all ranks."""
+    """Roll out this rank's part of the ``starts`` of all ranks."""
     actor.idle = starts[:1]
     own = np.ascontiguousarray(starts[team.rank :: team.world])
     size, first = config.advantage.group_size, step * EPISODES
@@ -116,20 +116,20 @@ def sample(actor: Actor, config: GrpoConfig, starts: States, step: int, team: Te
 
 
 def _numbers(count: int, first: int, team: Team, copies: int = 1) -> Numbers:
-    """Numbers of ``copies`` episodes from each of this rank's ``count`` starts."""
+    """Episode numbers for ``copies`` episodes from each of this rank's ``count`` starts."""
     start = np.arange(count) * team.world + team.rank
     whole = (start[:, None] * copies + np.arange(copies)).reshape(-1)
     return np.uint64(first) + whole.astype(np.uint64)
 
 
 def _play(actor: Actor, config: GrpoConfig, starts: States, budget: Any, numbers: Numbers, **options: Any) -> Trace:
-    """Episodes that end at the goal, or also where the puzzle cannot be solved any more."""
+    """Roll out episodes; with ``deadlock: terminate`` dead states also end them."""
     ends = config.advantage.deadlock == "terminate"
     return rollout(actor, starts, budget, numbers=numbers, end_when_lost=ends, **options)
 
 
 def _followed(seed: int, config: GrpoConfig, step: int, numbers: Numbers, trace: Trace) -> Nodes:
-    """The candidate that each episode goes on with."""
+    """Choose the candidate that each episode continues with."""
     if config.advantage.follow == "best":
         return reward.by_state(trace, config.advantage, config.prices_at(step)).argmax(axis=1)
     if config.advantage.follow == "random":
@@ -149,8 +149,8 @@ def _continued(actor: Actor, config: GrpoConfig, trace: Trace, numbers: Numbers,
 
 
 def explore(actor: Actor, config: GrpoConfig, graph: PolicyGraph, starts: States) -> Nodes:
-    """Plan in the states that are likeliest to be visited from the starts of all ranks, at most
-    ``advantage.max_expansions`` new ones per start and decision; the nodes of the starts."""
+    """Expand the states that are most likely visited from the starts of all ranks, at most ``advantage.max_expansions``
+    new ones per start and decision; returns the nodes of the starts."""
     actor.idle = starts[:1]
     roots = graph.nodes(starts)
     mass, limit = np.zeros(len(graph)), config.advantage.max_expansions * len(starts)
@@ -163,12 +163,12 @@ def explore(actor: Actor, config: GrpoConfig, graph: PolicyGraph, starts: States
         here = np.flatnonzero((mass > 0) & graph.planned[: len(mass)])
         moved = mass[here, None] * depth_probs(actor.variant, graph, here)
         mass = np.bincount(graph.landing[here].ravel(), moved.ravel(), len(graph)).astype(np.float64)
-        mass[graph.goal] = 0.0  # what is solved lands on a goal, where nothing goes on
+        mass[graph.goal] = 0.0  # goals are terminal
     return roots
 
 
 def depth_probs(variant: Variant, graph: PolicyGraph, nodes: Nodes) -> Floats:
-    """Probabilities [nodes, depths] of the depths: the depth head's, or even ones."""
+    """Depth probabilities [nodes, depths]: the depth head's, or uniform for variants without one."""
     if variant.head:
         return softmax(graph.logits[nodes])
     return np.full((len(nodes), len(graph.depths)), 1.0 / len(graph.depths))

@@ -1,10 +1,10 @@
-"""``recommit train head``: one depth head for every price and every number of observations left. It reads both, beside
-the plan's confidence and what a world model expects of the plan.
+"""``recommit train head``: one depth head for all prices and remaining budgets. It reads both, the plan's confidence,
+and a world model's predictions for the plan.
 
-It learns on a commitment graph of the policy's own plans by exact advantages, under other prices at every update, and
-with probabilities for each number of observations left. It does not follow a gradient: it imitates an
-advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). Many steps on one
-evaluation do no harm, where a gradient that is out of date goes too far.
+It is trained with exact advantages on a commitment graph of the policy's own plans, under new prices at every update,
+with separate probabilities for each number of observations left. Instead of a policy gradient it fits an
+advantage-weighted target, its own probabilities times exp(advantage) (as in MPO and AWR): many steps on one evaluation
+are safe, where a stale gradient would overshoot.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
     from recommit.train.options import HeadOptions
 
 
-#: What an action costs at least and at most in training, and an observation in actions; both by their logarithms.
+#: Training ranges of the price of an action, and of an observation in actions; both log-uniform.
 ACTION, RATIO = (0.0025, 0.02), (0.125, 8.0)
-#: Every eighth update has no prices at all.
+#: Every FREE-th update has zero prices.
 FREE = 8
-#: What a check on the held-out starts is the mean of.
+#: Prices over which a check on the held-out starts averages.
 CHECKED = (Prices(), *(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0)))
-#: Nodes that are worked on at once.
+#: Batch size in nodes.
 PIECE = 8192
-#: The least probability and the largest advantage that a target goes by.
+#: Clipping of targets: smallest probability, largest absolute advantage.
 LEAST, MOST = 1e-6, 8.0
-#: Checks on the held-out starts, evenly over a fit, and the share of the starts' groups that they are.
+#: Number of checks per fit, and share of the start groups that is held out for them.
 CHECKS, HELD = 8, 0.25
-#: What the policy plays for unless an evaluation has other prices.
+#: Default prices of the saved policy; evaluations may set others.
 USUAL = Prices(0.01, 0.01)
 NO_WORLD_MODEL = "policy: expected one with a world model (recommit train world-model), got one without"
 
@@ -73,22 +73,22 @@ class HeadTraining:
 
     @property
     def head(self) -> HeadConfig:
-        """That of the policy's head."""
+        """Configuration of the policy's head."""
         return HeadConfig(self.features, self.hidden, gelu="tanh")
 
 
 @dataclass(frozen=True, eq=False)
 class HeadProblem:
-    """Choosing depths on a graph, whose columns they are: equal parts of the episodes have each of ``budgets``."""
+    """Choosing depths (the graph's columns) on a graph; ``budgets`` are spread evenly over the episodes."""
 
     graph: CommitmentGraph
     budgets: tuple[int, ...]
-    #: Nodes where episodes begin.
+    #: Start nodes of the episodes.
     starts: Nodes
-    #: [N] after how many commitments an episode may be at a node; as many as there are nodes if never.
+    #: [N] fewest commitments after which an episode can be at a node; the number of nodes if never.
     earliest: Nodes
     prices: Prices
-    #: [N]; elsewhere values are known, and nothing is learned. None: everywhere.
+    #: [N] mask of the training nodes; other nodes have values, but no loss. None: all.
     learnable: NDArray[np.bool_] | None = None
 
     @classmethod
@@ -99,7 +99,7 @@ class HeadProblem:
         budgets: Sequence[int],
         learnable: NDArray[np.bool_] | None = None,
     ) -> HeadProblem:
-        """All starts of a graph."""
+        """The problem for all starts of a graph."""
         budget = f"one for {graph.budget} observations; build it without --budget"
         refuse(
             (not graph.closed, "graph", "one whose edges all lead to nodes", "one that was cut"),
@@ -110,13 +110,13 @@ class HeadProblem:
         return cls(graph, tuple(budgets), starts, _earliest(graph, starts), Prices(), learnable)
 
     def within_reach(self) -> HeadProblem:
-        """The same without nodes that no episode comes to: graphs have all depths, a head some of them."""
+        """Mask nodes that no episode reaches: the graph may have been built with more depths than the head."""
         planned = self.graph.planned & (self.earliest < self.longest)
         return replace(self, graph=replace(self.graph, planned=planned))
 
     def split(self, held: float, seed: int) -> tuple[HeadProblem, HeadProblem]:
-        """The problem of most starts, and that of the others: whole groups, drawn by ``seed``, ``held`` of all; a state
-        that stands among the starts several times is on one side."""
+        """Split the starts by whole groups into a training and a held-out problem; ``held`` is the held-out share,
+        drawn by ``seed``. Duplicates of a state are on one side."""
         _, first, same = np.unique(self.starts, return_index=True, return_inverse=True)
         groups, names = np.unique(self.graph.groups[first[same]], return_inverse=True)
         order = np.argsort(rng.draw(rng.streams(seed, rng.Purpose.SHUFFLE, np.arange(len(groups))), 0))
@@ -129,7 +129,7 @@ class HeadProblem:
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """To choose from."""
+        """The depths to choose from."""
         return self.graph.depths
 
     @property
@@ -139,19 +139,18 @@ class HeadProblem:
 
     @cached_property
     def rows(self) -> Nodes:
-        """The nodes where a depth is chosen."""
+        """The nodes at which a depth is chosen."""
         return self.graph.rows
 
     @cached_property
     def evaluation(self) -> PolicyEvaluation:
-        """Values, visits and advantages of heads, exactly."""
+        """Exact values, visits and advantages."""
         return PolicyEvaluation(
             self.graph, self.starts, self.longest, self.prices, self.budgets, learnable=self.learnable
         )
 
     def returns(self, columns: Nodes) -> list[float]:
-        """The mean return of episodes by budget, which take these columns [K, rows], row k - 1 for k observations
-        left."""
+        """Mean return by budget of episodes that take the columns [K, rows], with row k - 1 for k observations left."""
         chosen = np.zeros((*columns.shape[:-1], len(self.graph)), np.int64)
         chosen[..., self.rows] = columns
         played = [play(self.graph, self.starts, budget, by_state(chosen, budget)) for budget in self.budgets]
@@ -169,8 +168,8 @@ def _earliest(graph: CommitmentGraph, starts: Nodes) -> Nodes:
 
 
 def advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
-    """Shares of all visits [K + 1, rows], and Q - V [K + 1, rows, depths] with a mean square of 1, by the observations
-    left; ``probs`` has these axes too; nothing is chosen with none left."""
+    """Visit shares [K + 1, rows], and advantages Q - V [K + 1, rows, depths] normalized to mean square 1, by
+    observations left; ``probs`` has the same axes. Row 0 has no share: no choice is made with none left."""
     evaluation = problem.evaluation
     advantage, share = evaluation.advantages_by_budget(probs), evaluation.visits(probs)
     share[0] = 0.0
@@ -180,15 +179,15 @@ def advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
 
 
 def weighted_target(probs: Floats, advantage: Floats) -> Floats:
-    """[N, depths] probabilities that are better than ``probs``: times e to the advantage. No depth is ever out of
-    question, and no advantage counts for more than ``MOST``."""
+    """Improved probabilities [N, depths]: ``probs`` times exp(advantage), normalized. Probabilities are floored at
+    ``LEAST``, so that every depth stays possible; advantages are clipped to ``MOST``."""
     result: Floats = np.maximum(probs, LEAST) * np.exp(advantage.clip(-MOST, MOST))
     result /= result.sum(axis=-1, keepdims=True)
     return result
 
 
 def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64]:
-    """``count`` places, sampled by their shares, whose running sums are ``edges``."""
+    """Sample ``count`` indices in proportion to weights whose cumulative sums are ``edges``."""
     uniform = rng.uniform(rng.streams(seed, rng.Purpose.ORDER, np.arange(count)), number)
     return np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
 
@@ -204,15 +203,15 @@ class ConditionedInputs:
             parts = [torch.from_numpy(graph.features[rows])]
         logs = torch.from_numpy(np.log(np.maximum(graph.probs[rows].astype(np.float64), 1e-30)))
         pieces = [rows[begin : begin + PIECE] for begin in range(0, len(rows), PIECE)]
-        #: What the world model expects at the nodes.
+        #: The world model's predictions at the nodes.
         self.expected = torch.cat([_expected(policy, task, problem, piece) for piece in pieces])
-        #: What is read of a node under all conditions.
+        #: Inputs that do not depend on prices and budget.
         self.own = torch.cat([*parts, confidence(logs).float(), self.expected], dim=1)
 
     def __call__(
         self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices
     ) -> torch.Tensor:
-        """[rows, numbers] of places in ``problem.rows``."""
+        """Inputs [rows, features] for indices into ``problem.rows``."""
         own = self.own[rows]
         left = np.broadcast_to(remaining, len(own))
         return torch.cat([own, conditions(left, prices, len(own))], dim=1)
@@ -228,7 +227,7 @@ def _expected(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: N
 
 
 class ConditionedLearner:
-    """The head, and its updates: the same ones for the same seed."""
+    """The head and its updates, deterministic given the seed."""
 
     def __init__(self, problem: HeadProblem, inputs: ConditionedInputs, config: HeadTraining) -> None:
         self.problem, self.inputs, self.config = problem, inputs, config
@@ -238,7 +237,7 @@ class ConditionedLearner:
         rows = np.flatnonzero(problem.evaluation.learnable[problem.rows])[::17]
         some = [inputs(rows, k, prices) for k in (1, problem.longest) for prices in CHECKED]
         every = torch.cat(some)
-        #: The head reads numbers of about mean 0 and deviation 1 while it learns.
+        #: Input normalization during training.
         self.mean, self.deviation = every.mean(dim=0), every.std(dim=0).clamp(min=1e-3)
         self._optimizer = torch.optim.Adam(self.head.parameters(), lr=config.lr)
 
@@ -250,14 +249,14 @@ class ConditionedLearner:
     def log_probs(
         self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices
     ) -> torch.Tensor:
-        """Logarithms of the depths' probabilities."""
+        """Log probabilities of the depths."""
         read = (self.inputs(rows, remaining, prices) - self.mean) / self.deviation
         return F.log_softmax(self.head(read), dim=-1)
 
     def probs(self, problem: HeadProblem) -> Floats:
-        """[K + 1, rows, depths]; 0 at observations left with which no episode of the problem comes.
+        """Depth probabilities [K + 1, rows, depths] by observations left; 0 where no episode can have that many left.
 
-        What the hidden layer sums up of a node is the same with any number of them, but for a constant.
+        The conditions only shift the hidden pre-activations, so the rest is computed once per node.
         """
         result = np.zeros((problem.longest + 1, len(problem.rows), len(problem.depths)))
         head, left, prices = self.without_norm(), np.arange(1, problem.longest + 1), problem.prices
@@ -278,7 +277,7 @@ class ConditionedLearner:
         return result
 
     def update(self, number: int) -> None:
-        """One evaluation under prices of its own, and the steps on it."""
+        """One evaluation under newly drawn prices, and ``config.steps`` optimizer steps on it."""
         config, prices = self.config, self._prices(number)
         problem = replace(self.problem, prices=prices)
         probs = self.probs(problem)
@@ -302,12 +301,12 @@ class ConditionedLearner:
         return Prices(action, action * RATIO[0] * (RATIO[1] / RATIO[0]) ** second)
 
     def value(self, held: HeadProblem) -> float:
-        """The mean return of its likeliest depths on held-out starts, over the prices of ``CHECKED``."""
+        """Mean return of the greedy depths on held-out starts, over the prices of ``CHECKED``."""
         checked = [replace(held, prices=prices) for prices in CHECKED]
         return float(np.mean([each.returns(self.probs(each)[1:].argmax(axis=2)) for each in checked]))
 
     def without_norm(self) -> DepthHead:
-        """The head for numbers as they are."""
+        """The head with the input normalization folded into its weights."""
         assert self.head.hidden is not None
         result = self._new()
         result.load_state_dict(self.head.state_dict())
@@ -321,7 +320,7 @@ class ConditionedLearner:
 
 @torch_settings(1, inference=True)
 def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Train a head on a graph, and write the policy with it; the record of its best check."""
+    """Train a head on a graph, and save the policy with it; returns the record of the best check."""
     refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")
     refuse((options.updates < 1, "updates", "at least 1", options.updates))
     graph = files.read(options.graph)
@@ -350,7 +349,8 @@ def fit(
     config: HeadTraining,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> dict[str, Any]:
-    """Give a policy with a world model the head, the best of its checks on the ``held`` starts; what it came to."""
+    """Fit a head for a policy with a world model and install the best by checks on the ``held`` starts; returns the
+    record."""
     _refuse_other_plans(policy, task, learn)
     inputs = ConditionedInputs(policy, task, learn, config.features)
     best, record = _best_check(ConditionedLearner(learn, inputs, config), held, tell)
@@ -362,7 +362,7 @@ def fit(
 def _best_check(
     learner: ConditionedLearner, held: HeadProblem, tell: Callable[[str], None]
 ) -> tuple[DepthHead, dict[str, Any]]:
-    """All updates; the head of the best check, and the record."""
+    """Run all updates; returns the head of the best check, and the record."""
     updates, curve, best = learner.config.updates, [], None
     for number in range(updates):
         learner.update(number)
@@ -374,12 +374,12 @@ def _best_check(
         tell(f"update {done}, value {100 * value:.2f}")
         if best is None or value > best[0]:
             best = value, done, learner.without_norm()
-    assert best is not None  # after the last update there was a check
+    assert best is not None  # the last update is always checked
     return best[2], {"value": best[0], "updates": best[1], "curve": curve}
 
 
 def _refuse_other_plans(policy: CommitPolicy, task: Puzzle, problem: HeadProblem) -> None:
-    """A head that learned from other plans would know nothing of these."""
+    """Refuse a graph of another policy's plans: a head trained on it would not fit this policy."""
     nodes = problem.rows[:32]
     _, plans = policy.act(task, problem.graph.states[nodes], depth=1, remaining=np.ones(len(nodes), np.int64))
     if not np.array_equal(plans, problem.graph.plans[nodes]):

@@ -1,16 +1,15 @@
-"""Trains a world model of a policy, ``recommit train world-model``. The backbone and the decoder stay as they are.
+"""``recommit train world-model``: train a world model for a policy, with backbone and decoder frozen.
 
-Labels are cheap: a state on the way of an optimal plan, or beside it, is drawn from training starts, and the core says
-what an action does to it and how far it is from the goal. So no pass of the backbone and no episode is needed. A step
-takes milliseconds on small boards; on 10x10 levels with four boxes a millisecond more per level, for its table. The
-result is a policy whose depth head takes the depth after which the fewest actions should remain; a lost level counts as
-far.
+Labels are cheap: states are drawn on or near optimal plans from training starts, and the core computes their successors
+and exact distances, without the backbone or episodes. A step takes milliseconds on small boards; on 10x10 levels with
+four boxes a millisecond more per level, for its table. The resulting policy's depth head takes the depth after which
+the predicted distance is smallest; a lost level counts as far.
 
-A command that was killed goes on where it was, to the bit, by one file:
+A killed command resumes bitwise from one file:
 
     OUT/learning    a line about it with its own sha256, then the weights and the optimizer's moments (safetensors)
 
-States are drawn by the number of a step, so that nothing else is to be remembered. The file is gone once the policy is
+States are a function of the step number, so that nothing else needs saving. The file is removed once the policy is
 written.
 """
 
@@ -54,13 +53,13 @@ if TYPE_CHECKING:
     from recommit.train.options import WorldModelOptions
 
 
-#: Validation starts on whose ways a world model is evaluated, at most.
+#: Most validation starts that a world model is evaluated on.
 EVALUATED = 256
-#: How often it is evaluated, and kept.
+#: Number of evaluations, and saves, per training.
 CHECKS = 8
-#: Class of a state without a known distance: torch's own.
+#: Class of a state with unknown distance: torch's default ``ignore_index``.
 NO_LABEL = -100
-#: The file of a command that is under way, the moments that AdamW keeps of every weight, and what its first line says.
+#: The file of an unfinished command, AdamW's moments per weight, and the fields of the file's first line.
 NAME = "learning"
 MOMENTS = ("exp_avg", "exp_avg_sq")
 FIELDS = {"begun": dict, "curve": [{"step": verified.NUMBER}], "sha256": str}
@@ -68,14 +67,14 @@ FIELDS = {"begun": dict, "curve": [{"step": verified.NUMBER}], "sha256": str}
 
 @dataclass(frozen=True)
 class WorldModelTraining:
-    """Hyper-parameters of the training."""
+    """Hyper-parameters of world-model training."""
 
     steps: int = 8000
     batch: int = 256
     lr: float = 2e-3
     #: Training starts.
     starts: int = 20_000
-    #: Actions of a walk that leaves the way, at most.
+    #: Most random actions away from an optimal path.
     astray: int = 16
     seed: int = 0
 
@@ -84,7 +83,7 @@ class WorldModelTraining:
 
 
 class TrainingStates:
-    """States on optimal ways from starts and beside them, by number: the same ones for the same seed."""
+    """Training states on and near optimal paths, by step number; deterministic given the seed."""
 
     def __init__(self, spec: DataSpec, starts: States, training: WorldModelTraining) -> None:
         self.spec, self.task, self.starts, self._training = spec, spec.puzzle(), starts, training
@@ -95,7 +94,7 @@ class TrainingStates:
             row[:many] = solutions.actions[begin : begin + many]
 
     def states(self, step: int) -> States:
-        """Those of a step: half of them on the way, the others some random actions away."""
+        """The states of a step: half on an optimal path, the others some random actions away from it."""
         training = self._training
         key = rng.derived_seed(training.seed, rng.Purpose.WORLD_MODEL, step)
         random = np.random.Generator(np.random.Philox(key=key))
@@ -107,7 +106,7 @@ class TrainingStates:
         return self._executed(states, walk, away)
 
     def _executed(self, states: States, actions: States, count: NDArray[np.int64]) -> States:
-        """After the first ``count`` actions each; a goal is where it ends."""
+        """The states after the first ``count`` actions each; stops at the goal."""
         for begin in range(0, int(count.max(initial=0)), PLAN_LENGTH):
             who = np.flatnonzero(count > begin)
             part = np.ascontiguousarray(actions[who, begin : begin + PLAN_LENGTH])
@@ -120,7 +119,7 @@ class TrainingStates:
 
 @torch_settings(1, inference=True)
 def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Give the best policy of a run a world model, and write it; how exact it is on validation states."""
+    """Train a world model for a run's best policy and save the policy; returns its accuracy on validation states."""
     ownership.refuse_foreign(options.out, (NAME, "config.json"), "a policy with a world model")
     spec = recipe_of(str(options.run), options.task)
     policy = CommitPolicy.from_pretrained(local_folder(options.run)).eval()
@@ -135,9 +134,9 @@ def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -
 
 
 def config_of(policy: CommitPolicy, task: Puzzle, longest: int = 0) -> WorldModelConfig:
-    """Nets for the pictures that a policy sees of a puzzle. From starts up to ``longest`` actions away a plan of
-    eight may lead eight further; where the usual nets end before that, these do not, and a lost level counts as a plan
-    more: a state beyond their end is not lost."""
+    """World-model sizes for a policy's pictures of a puzzle. A plan of eight may lead eight actions beyond starts that
+    are ``longest`` from the goal; if the default range is shorter, extend it to that, and count a lost level as one
+    plan more, so that distant states do not look lost."""
     rows, cols = policy.vision.cells(task, task.shape)
     usual, plan = WorldModelConfig(task.task, rows, cols, task.highest + 1), PLAN_LENGTH
     far = min(longest + plan, MOST_FAR)
@@ -152,8 +151,8 @@ def train(
     folder: Path | None = None,
     depths: tuple[int, ...] = (),
 ) -> dict[str, Any]:
-    """Give a policy a world model and a depth head that goes by it, among ``depths`` (the policy's own); how exact it
-    is on validation states. A ``folder`` is where it goes on if it was interrupted."""
+    """Add a world model to a policy, and a depth head over ``depths`` (default: the policy's) that uses it; returns the
+    accuracy on validation states. An interrupted training resumes from ``folder``."""
     task = spec.puzzle()
     config = config_of(policy, task, max((each.length[1] for each in spec.difficulties), default=0))
     with torch.random.fork_rng(devices=[]):
@@ -188,8 +187,8 @@ def train(
 
 
 def replace_head(policy: CommitPolicy, net: WorldModel, depths: tuple[int, ...] = ()) -> None:
-    """Let a policy's depth head go by a net: the depth, among ``depths`` (the policy's own), after which the fewest
-    actions should remain."""
+    """Install a world model, and a depth head that picks the depth, among ``depths`` (default: the policy's), after
+    which the predicted distance is smallest."""
     policy.world_model = net.requires_grad_(False)
     policy.config = policy.vision.config = replace(policy.config, world_model=net.config)
     policy.replace_head(HeadConfig("world-model"), depths=depths)
@@ -199,11 +198,11 @@ def replace_head(policy: CommitPolicy, net: WorldModel, depths: tuple[int, ...] 
 
 
 def _loss(net: WorldModel, source: TrainingStates, step: int, cut: slice) -> torch.Tensor:
-    """The loss of distances, and of what one action each does; a solved picture stays as it is."""
+    """Cross-entropy of the distances, plus that of the pictures after one action; a solved picture does not change."""
     states = source.states(step)
     states = states[learnable(source.spec, states)]
     cells = _cells(states, cut)
-    symmetries = augmentations.count(8 if source.task.turns else 1, *cells.shape[1:])  # however many are averaged
+    symmetries = augmentations.count(8 if source.task.turns else 1, *cells.shape[1:])  # not those averaged at inference
     order = augmentations.cell_order(*cells.shape[1:], step % symmetries)
     turned = cells.flatten(1)[:, order].view_as(cells)
     distance = F.cross_entropy(net.scores(turned), _labels(net, source.task, states))
@@ -212,8 +211,8 @@ def _loss(net: WorldModel, source: TrainingStates, step: int, cut: slice) -> tor
 
 
 def evaluate(net: WorldModel, source: TrainingStates, cut: slice) -> dict[str, float]:
-    """On states that were not trained on: the share of distances that are exact, and of pictures that are right after
-    an action."""
+    """Accuracy on held-out states: share of exact distances, and of pictures predicted without error after an
+    action."""
     states = source.states(0)
     cells, (actions, after) = _cells(states, cut), _moved(source.task, states, 0)
     with torch.no_grad():
@@ -230,35 +229,35 @@ def _cells(states: States, cut: slice) -> torch.Tensor:
 
 
 def _labels(net: WorldModel, task: Puzzle, states: States) -> torch.Tensor:
-    """The class of each state; of one that the solver gives up on the one that no loss counts."""
+    """The distance class of each state; ``NO_LABEL`` where the solver gave up."""
     distance, far = task.distance(states), net.config.far
     labels = np.where(distance == UNSOLVABLE, far + 1, np.minimum(distance, far))
     return torch.from_numpy(np.where(distance == UNKNOWN, NO_LABEL, labels)).long()
 
 
 def _moved(task: Puzzle, states: States, step: int) -> tuple[torch.Tensor, States]:
-    """An action each, and the states after it."""
+    """One action per state, and the states after it."""
     actions = ((np.arange(len(states)) + step) % ACTIONS).astype(np.uint8)
     after = np.where(task.is_solved(states)[:, None, None], states, task.step(states, actions))
     return torch.from_numpy(actions).long(), after
 
 
 class LearningFile:
-    """The file in a folder, of a command that was ``begun`` with these values."""
+    """The resume file in a folder, of a command that was ``begun`` with these values."""
 
     def __init__(self, folder: Path, begun: Mapping[str, Any]) -> None:
-        #: As JSON has it, where tuples are lists.
+        #: Round trip through JSON, which turns tuples into lists.
         self.path, self.begun = folder / NAME, json.loads(json.dumps(begun))
 
     def write(self, net: WorldModel, optimizer: torch.optim.Optimizer, curve: list[dict[str, float]]) -> None:
-        """Replace it by what there is after the last step of ``curve``."""
+        """Replace the file by the state after the last step of ``curve``."""
         data = save(_tensors(net, optimizer))
         about = {"begun": self.begun, "curve": curve, "sha256": files.sha256(data)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         files.replace(files.Files(), self.path, verified.checkable(json.dumps(about)) + data)
 
     def resume(self, net: WorldModel, optimizer: torch.optim.Optimizer) -> list[dict[str, float]]:
-        """Set both back to what was written; the curve until then, empty where nothing was."""
+        """Restore network and optimizer; returns the saved curve, empty if there is no file."""
         if not self.path.is_file():
             return []
         line, _, data = safe_open.content(self.path).partition(b"\n")
@@ -281,7 +280,7 @@ class LearningFile:
 
 
 def _tensors(net: WorldModel, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Everything that learns, by name; the tensors themselves."""
+    """Weights and moments by name, without copying."""
     named = {f"net.{name}": weight.detach() for name, weight in net.named_parameters()}
     for name, weight in net.named_parameters():
         named |= {f"{moment}.{name}": optimizer.state[weight][moment] for moment in MOMENTS}
@@ -290,7 +289,7 @@ def _tensors(net: WorldModel, optimizer: torch.optim.Optimizer) -> dict[str, tor
 
 @contextmanager
 def policy_folder(out: Path) -> Iterator[Path]:
-    """The folder of a policy, locked, without what an interrupted command left half written."""
+    """Create and lock the folder of a policy, and remove partial files of an interrupted command."""
     out.mkdir(parents=True, exist_ok=True)
     with Lock(out, work="train"):
         files.sweep_files(files.Files(), out)

@@ -1,10 +1,9 @@
-"""States that the policy itself comes to, for imitation (DAgger: Ross, Gordon and Bagnell, 2011).
+"""On-policy states for imitation (DAgger: Ross, Gordon and Bagnell, 2011).
 
-Labelled paths never show what follows from a mistake. So a share of every step's states may come from episodes of the
-policy that is trained: each takes one commitment per step, sampled from its depth head and its decoder, and the solver
-says what would have been optimal where it leads. An episode ends when it is solved, cannot be solved any more, leaves
-the states of training, or has lasted for the budget; its place then goes to the next state of the data, from which the
-next one begins.
+Expert paths never contain the consequences of a mistake. So a share of every step's states may come from episodes of
+the policy in training: each takes one commitment per step, sampled from depth head and decoder, and the solver labels
+the state it leads to. An episode ends when it is solved, dead, outside the training states, or at its budget; the next
+one then starts from the state of the data in its place.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ class Episodes:
     def __init__(self, spec: DataSpec, places: int, budget: int, threads: int = 1) -> None:
         self.spec, self.task, self.budget, self.threads = spec, spec.puzzle(), budget, threads
         self.states = np.zeros((places, *spec.size), np.uint8)
-        #: Commitments so far; 0: no episode is under way.
+        #: Commitments so far; 0: no running episode.
         self.age = np.zeros(places, np.int64)
 
     def among(
         self, states: NDArray[np.uint8], distance: NDArray[np.int32]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """The rows of a batch with the states of the episodes in their places, and how far all are from the goal."""
+        """A batch's states with those of running episodes in their places, and the distances to the goal."""
         places = np.flatnonzero(self.age[: len(states)])
         own = np.ascontiguousarray(self.states[places])
         found = self.task.distance(own, threads=self.threads) if len(places) else places
-        # Not dead, nor beyond what the solver may spend.
+        # Not dead, nor beyond the solver's limits.
         goes_on = (found > 0) & learnable(self.spec, own)
         self.age[places[~goes_on]] = 0
         states, distance, shown = states.copy(), distance.copy(), places[goes_on]
@@ -52,10 +51,10 @@ class Episodes:
 
     @torch.no_grad()
     def follow(self, policy: CommitPolicy, engine: Engine, batch: Targets, stream: NDArray[np.uint64]) -> None:
-        """One commitment of each episode, from the state that the batch shows in its place; ``stream``: a stream of
-        random numbers for each place."""
-        shown = max(min(len(self.age), len(batch)), 1)  # every rank goes through a pass
-        count = max(len(self.age), shown) if engine.equal_passes else shown  # and through as many as the others
+        """Execute one sampled commitment per episode, from the batch's state in its place; ``stream`` has one random
+        stream per place."""
+        shown = max(min(len(self.age), len(batch)), 1)  # every rank runs a pass
+        count = max(len(self.age), shown) if engine.equal_passes else shown  # of equal size on all ranks
         states, stream = batch.states[np.arange(count) % shown], stream[:count]
         depths, length = len(policy.config.depths), policy.config.plan_length
         noise = rng.uniforms(stream, depths + 4 * length)
@@ -73,16 +72,16 @@ class Episodes:
         self.age[:shown] = np.where(done.solved | (age >= self.budget) | (batch.distance[:shown] <= 0), 0, age)
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """The episodes as JSON values."""
         return {"shape": list(self.states.shape), "states": self.states.tobytes().hex(), "age": self.age.tolist()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with the same episodes; of another number of ranks, each begins with none."""
+        """Restore the episodes; with another number of ranks each rank starts without any."""
         if state["shape"] != list(self.states.shape):
             return
         age = np.array(state["age"], np.int64)
         if age.shape != self.age.shape or (age < 0).any() or (age >= self.budget).any():
             raise ValueError(f"age: expected {len(self.age)} numbers below {self.budget}, got others")
         states = np.frombuffer(bytes.fromhex(state["states"]), np.uint8).reshape(self.states.shape).copy()
-        self.task.is_solved(states[age > 0], threads=1)  # refuses cells that there are not
+        self.task.is_solved(states[age > 0], threads=1)  # refuses invalid cells
         self.states, self.age = states, age

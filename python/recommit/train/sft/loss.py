@@ -1,4 +1,4 @@
-"""The supervised loss of all admissible commitments of a state, from one pass of the policy."""
+"""The SFT loss over all admissible commitments of a state, from one pass of the policy."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from recommit.train.config import TargetConfig
     from recommit.train.sft.targets import Elsewhere, Targets
 
-#: What all other cells of a state weigh together, where its own weighs 1.
+#: Total weight of a state's other cells, relative to 1 for its own.
 OTHERS = 1.5
-#: Added to the logarithm of what must not count; finite, so that no NaN can come of it.
+#: Mask value for logarithms; finite, so that it cannot lead to NaN.
 _NEVER = -1e9
 
 
@@ -36,11 +36,11 @@ def weights(
     weighting: str = "action",
     length: int = PLAN_LENGTH,
 ) -> NDArray[np.float32]:
-    """float32[N, length]: what position j of a state's target weighs.
+    """float32[N, length]: weight of each position of a state's target.
 
     A commitment of depth h is a sample where h <= distance, and shorter ones are prefixes of longer ones, so that one
-    target with these weights has the gradient of all samples. ``action``: every action of every sample counts alike
-    (4, 3, 2, 2, 1, 1, 1, 1 for depths 1, 2, 4, 8); ``sample``: every sample does, whatever its depth.
+    target with these weights has the gradient of all samples. ``action``: equal weight for every action of every sample
+    (4, 3, 2, 2, 1, 1, 1, 1 for depths 1, 2, 4, 8); ``sample``: for every sample, whatever its depth.
     """
     depth = np.array(sorted(depths))
     each = 1.0 / depth if weighting == "sample" else np.ones(len(depth))
@@ -49,7 +49,7 @@ def weights(
 
 
 def action_losses(logits: Tensor, actions: Tensor, optimal: Tensor, kind: str) -> Tensor:
-    """[N, 8]: minus the log probability of the optimal actions together (soft), or of the path's action (hard)."""
+    """[N, 8]: negative log of the total probability of the optimal actions (soft), or of the path's action (hard)."""
     logs = F.log_softmax(logits.float(), dim=-1)
     if kind == "soft":
         return -torch.logsumexp(logs.masked_fill(~optimal, _NEVER), dim=-1)
@@ -80,8 +80,8 @@ def sft_loss(
 ) -> tuple[Tensor, Tensor]:
     """(sum of weighted losses / ``divisor``, logits [N, 8, 4] of the deepest plans).
 
-    A decoder that does not see the depth answers for all depths at once; one that does is asked once per depth, still
-    from one pass of the backbone.
+    Without depth conditioning one decoder pass covers all depths; with it there is one per depth, from the same pass of
+    the backbone.
     """
     if batch.elsewhere is not None:
         return _dense_loss(policy, task, batch, config, divisor)
@@ -105,7 +105,7 @@ def sft_loss(
 def _dense_loss(
     policy: CommitPolicy, task: Puzzle, batch: Targets, config: TargetConfig, divisor: float
 ) -> tuple[Tensor, Tensor]:
-    """The same, of each state's own place and the others', from one pass of the backbone."""
+    """``sft_loss`` over each state's own player cell and the others, from one pass of the backbone."""
     others = batch.elsewhere
     assert others is not None
     z = policy.encode_at(task, batch.states, others.cells)
@@ -119,12 +119,12 @@ def _dense_loss(
 
 
 def weighted(losses: Tensor, weight: Tensor) -> Tensor:
-    """Sum; positions of weight 0 have neither value nor gradient."""
+    """Weighted sum; positions of weight 0 contribute neither value nor gradient, even if not finite."""
     return (losses.masked_fill(weight == 0, 0.0) * weight).sum()
 
 
 def accuracy(logits: Tensor, optimal: Tensor) -> tuple[Tensor, Tensor]:
-    """Per position: in how many states the likeliest action is optimal, and in how many one is (both [8])."""
+    """Per position [8]: number of states whose likeliest action is optimal, and number with an optimal action."""
     best = optimal.gather(-1, logits.argmax(dim=-1, keepdim=True))[..., 0]
     live = optimal.any(dim=-1)
     return (best & live).sum(0), live.sum(0)

@@ -1,4 +1,4 @@
-"""Targets of imitation in labelled states: paths, and all optimal actions along them."""
+"""Imitation targets of labelled states: paths, and all optimal actions along them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Targets:
-    """N states and what to imitate in each. Where a weight is 0, action and mask mean nothing."""
+    """Imitation targets of N states. Where the weight is 0, action and mask are undefined."""
 
     states: NDArray[np.uint8]
-    actions: NDArray[np.int64]  #: [N, 8], or as many as the policy's plans have, 0 behind the goal
-    optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
+    actions: NDArray[np.int64]  #: [N, plan length], 0 behind the goal
+    optimal: NDArray[np.bool_]  #: [N, 8, 4]: all optimal actions after the path's prefix
     distance: NDArray[np.int32]
-    #: Decisions, which an expert path does not have: sampled, for a policy that reads them.
+    #: Remaining decisions, which expert paths lack: drawn at random, for policies that read them.
     remaining: NDArray[np.int64]
-    #: The same with the player of each state on D other cells.
+    #: Targets with the player of each state on D other cells.
     elsewhere: Elsewhere | None = None
 
     def __len__(self) -> int:
@@ -46,19 +46,19 @@ class Targets:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Targets with the player on other cells of N states. Their pictures are not drawn: the backbone
-    reads a state's own picture at these cells."""
+    """Targets with the player on other cells of N states. No pictures are drawn for them: the backbone reads a state's
+    own picture at these cells."""
 
     cells: NDArray[np.int64]  #: [N, D]: row * columns + column
     actions: NDArray[np.int64]  #: [N, D, 8]
     optimal: NDArray[np.bool_]  #: [N, D, 8, 4]
-    distance: NDArray[np.int32]  #: [N, D]; 0: there are fewer cells
+    distance: NDArray[np.int32]  #: [N, D]; 0: padding, the state has fewer cells
 
     def __getitem__(self, key: slice | NDArray[np.intp]) -> Elsewhere:
         return Elsewhere(*(getattr(self, f.name)[key] for f in fields(self)))
 
 
-#: Sokoban's player, and cells with and without it.
+#: Sokoban's player code, and maps of cell codes to those with the player removed or added.
 PLAYER = 5
 _WITHOUT_PLAYER = np.array([0, 1, 2, 3, 4, 0, 2], np.uint8)
 _WITH_PLAYER = np.array([5, 1, 6, 3, 4, 5, 6], np.uint8)
@@ -75,9 +75,9 @@ def make(
     among: Callable[..., tuple[NDArray[np.uint8], NDArray[np.int32]]] | None = None,
     threads: int = 1,
 ) -> Targets:
-    """The targets of some rows, plans of ``length`` actions; row i is number ``first + i`` of the run, which fixes its
-    random choices. ``among`` puts states that the policy has come to in the places of some: states and distances ->
-    states and distances. Tables of new levels are made by ``threads``, with the same answers."""
+    """The targets of data rows, with paths of ``length`` actions. Row i has number ``first + i`` in the run, which
+    seeds its random choices. ``among`` replaces some states by on-policy ones: (states, distances) -> (states,
+    distances). Tables of new levels are computed by ``threads``, with the same result."""
     number = first + np.arange(len(content), dtype=np.uint64)
     states, distance = content.states, content.distance.astype(np.int32)
     if config.augment and task.turns:
@@ -101,8 +101,8 @@ def paths(
     length: int = PLAN_LENGTH,
     threads: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """``length`` actions of each state's ``path``, or of an optimal one drawn from its stream, and all that would have
-    been optimal at every step."""
+    """``length`` actions along each state's ``path``, or along an optimal one drawn from its stream, and all optimal
+    actions at every step."""
     optimal = np.zeros((len(states), length, 4), bool)
     actions = np.zeros((len(states), length), np.int64)
     here = states
@@ -122,7 +122,7 @@ def paths(
 
 
 def dense(task: Puzzle) -> bool:
-    """True of a puzzle whose player may stand elsewhere."""
+    """True if the puzzle supports dense targets (``targets.dense``)."""
     return isinstance(task, Sokoban)
 
 
@@ -135,7 +135,7 @@ def _elsewhere(
     length: int,
     threads: int,
 ) -> Elsewhere:
-    """``many`` cells of each state, drawn from those where the player has something optimal to do."""
+    """Targets for ``many`` cells of each state, drawn from those where the player would have an optimal action."""
     assert isinstance(task, Sokoban)
     count, (rows, cols) = len(states), states.shape[1:]
     stream = rng.streams(seed, rng.Purpose.ELSEWHERE, number)
@@ -157,12 +157,12 @@ def _elsewhere(
 
 
 def nothing(batch: Targets) -> Targets:
-    """One state of a batch, to go through the model without any weight."""
+    """One state of a batch with weight 0, for a pass without training."""
     return replace(batch[:1], distance=np.zeros(1, np.int32), elsewhere=None)
 
 
 def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """One of each row's true columns, evenly; 0 where there is none."""
+    """A uniformly drawn true column per row; 0 where there is none."""
     count = optimal.sum(axis=1)
     which = rng.below(words, np.maximum(count, 1))
     result: NDArray[np.int64] = (np.cumsum(optimal, axis=1) > which[:, None]).argmax(axis=1)

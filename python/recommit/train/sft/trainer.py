@@ -1,10 +1,10 @@
 """The supervised warm start: ``recommit train sft``, or ``deepspeed ... --module recommit.train.sft`` with its flags.
 
-One step: a batch of labelled states from the data sets (``data/loading.py``), what is optimal in each of them
-(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once. A plan is taught
-together with its prefixes, since every depth commits to a prefix of one plan. What differs from usual imitation:
-with soft targets the loss is of all optimal actions of a state together, and with ``paths: resample`` every visit of a
-state teaches another of its optimal paths. The depth head gets no target and no gradient: it learns by GRPO alone.
+One step: a batch of labelled states from the data sets (``data/loading.py``), their optimal actions (``targets.py``),
+one pass of the policy, and the loss over all admissible commitments at once. A plan is trained together with its
+prefixes, since every depth commits to a prefix of one plan. Differences from usual behaviour cloning: soft targets
+maximise the total probability of all optimal actions, and ``paths: resample`` draws a new optimal path at every visit
+of a state. The depth head gets no target and no gradient: only GRPO trains it.
 """
 
 from __future__ import annotations
@@ -66,12 +66,11 @@ def train(
     puzzles: Sequence[str] = (),
     quiet: bool = False,
 ) -> int:
-    """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
-    interrupted.
+    """Run or resume a warm start on one data set or several; returns 0 when finished and 130 when interrupted.
 
-    ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``;
-    ``backbone`` is the place of one that is neither listed nor random, ``backbone_class`` reads one of no family,
-    ``trackers`` are the project of wandb and of trackio, and ``puzzles`` those that the data may be of (all).
+    ``init`` is a run (its best policy is used) or a saved policy to start from, instead of ``config.model``;
+    ``backbone`` is the place of one that is neither listed nor random; ``backbone_class`` loads one of no known family;
+    ``trackers`` maps wandb and trackio to a project; ``puzzles`` are the allowed ones (default: all).
     """
     datasets = opened(data, init)
     initial_policy.refuse_others([dataset.spec for dataset in datasets], puzzles)
@@ -93,7 +92,7 @@ def train(
 
 
 def opened(data: str | Path | Sequence[str | Path], init: str | Path | None = None) -> list[Dataset]:
-    """The data sets to train on, each of them once, with the splits of what the policy ``init`` was trained on."""
+    """Open the data sets to train on; refuses duplicates, and splits unlike each other's or those of ``init``."""
     folders = [data] if isinstance(data, str | Path) else list(data)
     datasets = [recommit.data.open(folder, "train") for folder in folders]
     if not datasets:
@@ -110,7 +109,8 @@ def opened(data: str | Path | Sequence[str | Path], init: str | Path | None = No
 
 
 def _refuse_leaks(specs: Sequence[DataSpec]) -> None:
-    """Refuse sets of one puzzle and size whose splits are not the same: one's tests may be what another trains on."""
+    """Refuse sets of one puzzle and size with different splits: test instances of one may be training data of
+    another."""
     ways: dict[str, str] = {}
     for spec in specs:
         name = f"{spec.task}-{spec.size[0]}x{spec.size[1]}"
@@ -122,13 +122,13 @@ def _refuse_leaks(specs: Sequence[DataSpec]) -> None:
 
 
 def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
-    """The data in a run's configuration: of several sets a list."""
+    """The data's entry in a run's configuration; a list for several sets."""
     each = [{"content_sha256": d.manifest.content, "recipe": d.spec.to_dict()} for d in datasets]
     return each if each[1:] else each[0]
 
 
 def _refuse_idle(config: TargetConfig, task: Puzzle, name: str, most: int) -> None:
-    """Refuse what a data set that has ``most`` rows of a batch at most has no place for."""
+    """Refuse dense or DAgger targets that would have no effect, for a data set with at most ``most`` rows per batch."""
     rows, cols = task.shape
     many, least = targets.dense(task) and config.dense >= rows * cols, f"--set targets.dagger={1 / most:.3g}"
     one = f"0, or one at least of the {most} states that a rank takes of {name} in a step ({least}), or a larger batch"
@@ -140,7 +140,7 @@ def _refuse_idle(config: TargetConfig, task: Puzzle, name: str, most: int) -> No
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """A micro-batch of the data set with this number."""
+    """A micro-batch of data set ``number``."""
 
     number: int
     task: Puzzle
@@ -148,7 +148,7 @@ class MicroBatch:
 
 
 class SftTrainer(Trainer):
-    """Imitation of exact labels: every admissible depth of a state from one pass."""
+    """Imitation of exact labels, for all admissible depths of a state in one pass."""
 
     kind = "sft"
     config: SftConfig
@@ -178,9 +178,9 @@ class SftTrainer(Trainer):
             _refuse_idle(config.targets, *each)
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
-        #: Threads that label states: one, unless a number is configured.
+        #: Threads for labelling states: one, unless configured.
         self.labellers = max(config.run.threads, 1)
-        #: The policy's own episodes, by data set; with ``targets.dagger`` alone.
+        #: The policy's own episodes by data set; only with ``targets.dagger``.
         self.episodes: list[Episodes] = [
             Episodes(recipe, round(config.targets.dagger * most), config.targets.budget, self.labellers)
             for recipe, most in zip(recipes, self.feed.most, strict=True)
@@ -202,7 +202,7 @@ class SftTrainer(Trainer):
         self.groups = self.policy.together(self.tasks)
         passes = sum(max(self.micro_batches[number] for number in numbers) for numbers in self.groups)
         self.engine = make_engine(self.policy, config.optim, config.engine, team, passes)
-        process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
+        process.seed_everything(config.run.seed + team.rank)  # ranks share initial weights, but not dropout masks
         pairs = zip(self.names, recipes, strict=True)
         length = self.policy.config.plan_length
         self.validation_tasks = [
@@ -237,8 +237,8 @@ class SftTrainer(Trainer):
         return {**self._sums([*chain(*passes)], torch.stack(measured), weights), "norm": norm}
 
     def _targets(self, task: Puzzle, portion: Portion, episodes: Episodes | None) -> Targets:
-        """A data set's part of a batch; where that is empty, a state without weight: every rank goes
-        through the same passes, and every weight that learns gets a gradient."""
+        """The targets of a data set's part of a batch; if that is empty, one state of weight 0, so that all ranks run
+        the same passes and every trained weight gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
         among, length = episodes.among if episodes else None, self.policy.config.plan_length
         batch = targets.make(
@@ -254,7 +254,7 @@ class SftTrainer(Trainer):
         return batch if portion.count else targets.nothing(batch)
 
     def _follow(self, batches: list[Targets]) -> None:
-        """One commitment of every episode."""
+        """Advance every DAgger episode by one commitment."""
         seed, most = self.config.run.seed, max(self.feed.most)
         for number, (episodes, batch) in enumerate(zip(self.episodes, batches, strict=bool(self.episodes))):
             rank = (self.state.step * len(batches) + number) * self.team.world + self.team.rank
@@ -262,8 +262,8 @@ class SftTrainer(Trainer):
             episodes.follow(self.policy, self.engine, batch, stream)
 
     def _split(self, batches: list[Targets]) -> list[list[MicroBatch]]:
-        """The micro-batches of each pass: as many on every rank, however many rows it got; a missing one weighs
-        nothing."""
+        """The micro-batches of each pass, equally many on every rank: missing ones are filled with a state of weight
+        0."""
         parts = []
         for number, (task, batch) in enumerate(zip(self.tasks, batches, strict=True)):
             size = self.config.optim.micro_batch or len(batch)
@@ -274,14 +274,14 @@ class SftTrainer(Trainer):
         return [[part for part in row if part] for every in rows for row in every]
 
     def _loss(self, parts: list[MicroBatch], divisor: float) -> tuple[Tensor, ...]:
-        """The loss of a pass, and of each of its micro-batches what ``_measured`` says."""
+        """The total loss of a pass, and ``_measured`` of each micro-batch."""
         with self.policy.encoded([(part.task, part.batch.states, part.batch.remaining) for part in parts]):
             found = [loss.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor) for part in parts]
         measured = (_measured(*each, part.batch) for each, part in zip(found, parts, strict=True))
         return sum((value for value, _ in found[1:]), start=found[0][0]), *measured
 
     def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
-        """Sums of ``_measured`` over the micro-batches of all ranks: together, and by data set."""
+        """Sums of ``_measured`` over the micro-batches of all ranks: in total, and by data set."""
         (each,) = to_host(measured)
         sums = np.zeros((len(self.tasks), 3))
         for part, values in zip(parts, each.astype(np.float64), strict=True):
@@ -318,7 +318,7 @@ def _rates(steps: list[list[float]]) -> dict[str, float]:
 
 @torch.no_grad()
 def _measured(value: Tensor, logits: Tensor, part: Targets) -> Tensor:
-    """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still
-    on the device, since reading it waits for the whole queue."""
+    """A micro-batch's loss, number of states with an optimal first action predicted, and number that have one; left on
+    the device, since reading it waits for the whole queue."""
     right, live = loss.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (value, right[0], live[0])])
