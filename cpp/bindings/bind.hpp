@@ -49,7 +49,7 @@ struct Maker {
 struct Scribe {
   Pack (*parse)(const Text&);
   std::string (*format)(const Pack&, PackFormat);
-  int (*first_row)(const Text&);  ///< number of the first line that may be a row, 0: none; the lowest wins
+  int (*first_row)(const Text&);            ///< number of the first line that may be a row, 0: none; the lowest wins
   bool (*owns)(std::string_view) noexcept;  ///< true for a row that cannot be text in another level file
   bool (*recognises)(const std::uint8_t*, Shape) noexcept;  ///< true for a state of the puzzle; the first match wins
 };

@@ -24,7 +24,7 @@ MOST_INSTANCES = 1 << 20
 def starts(
     spec: DataSpec, split: str, count: int, length: tuple[int, ...], *, name: str = "instances"
 ) -> sampling.Starts:
-    """``count`` instances of a split, distinct up to symmetry except in training; ``name`` names the count in errors."""
+    """``count`` instances of a split, distinct up to symmetry except in training; ``name``: of the count in errors."""
     if count > MOST_INSTANCES:
         raise WrongDataSpec(f"{name}: expected at most {MOST_INSTANCES} of a split together, got {count}")
     wanted = spec.of_length(length)
