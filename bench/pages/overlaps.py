@@ -18,7 +18,7 @@ from bench.pages import blocks
 import recommit.data
 from recommit.data import assignment, held_out
 from recommit.data.spec import GATE
-from recommit.graph.build import PolicyGraph, build
+from recommit.graph.build import PolicyGraph
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.reproduce import preset
@@ -29,7 +29,6 @@ from recommit.runs.directory import recipe_of
 from recommit.train.config import load
 from recommit.train.grpo import rollout
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.heads.conditioned import HeadProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +40,7 @@ HEAD = (
     "presets | puzzle | training instances | splits never share | test starts on training paths | "
     "states of test paths on training paths"
 )
-OF_GRAPHS = "puzzle | learned by | regions | states | test starts among them | decisions of test play among them"
+OF_GRAPHS = "puzzle | regions | states | test starts among them | decisions of test play among them"
 
 
 def users() -> dict[DataSpec, list[str]]:
@@ -70,7 +69,7 @@ def row(spec: DataSpec, presets: list[str]) -> list[str]:
 
 
 def of_graphs(run: str) -> Iterator[list[str]]:
-    """The graphs of a step of the last phase and of a head, against 256 fresh test instances and their greedy episodes,
+    """The graph of a step of the last phase, against 256 fresh test instances and their greedy episodes,
     up to symmetry; of decisions those that are farther than the actions that all paths share."""
     spec, policy = recipe_of(run), CommitPolicy.from_pretrained(local_folder(run)).eval()
     task, config, depths = spec.puzzle(), load("laptop-sliding", (), GrpoConfig, "grpo"), policy.config.depths
@@ -84,15 +83,12 @@ def of_graphs(run: str) -> Iterator[list[str]]:
     reach = PolicyGraph(policy, task, depths)
     actor, instances = Actor(policy, task, variant("adaptive"), seed=0), rollout.instances_of(spec, config)
     rollout.explore(actor, config, reach, rollout.starts(instances, config, 0, config.optim.steps - 1))
-    starts = np.ascontiguousarray(held_out.starts(spec, "train", 4096, (8, 20)).states)
-    head = HeadProblem.of(build(policy, task, starts), depths, list(task.budgets(task.shape).values())).within_reach()
-    learners = {"reinforcement": reach.states[reach.planned], "conditioned head": head.graph.states[head.rows]}
-    for name, learned in learners.items():
-        for kept, states in (("all", learned), ("of training", learned[assignment.learnable(spec, learned)])):
-            names = assignment.keys(spec.task, states)
-            among = (np.isin(assignment.keys(spec.task, each), names) for each in (tests, np.concatenate(decisions)))
-            shares = (share(int(each.sum()), len(each)) for each in among)
-            yield [f"{spec.task} {task.size_name}", name, kept, f"{len(states):,}", *shares]
+    learned = reach.states[reach.planned]
+    for kept, states in (("all", learned), ("of training", learned[assignment.learnable(spec, learned)])):
+        names = assignment.keys(spec.task, states)
+        among = (np.isin(assignment.keys(spec.task, each), names) for each in (tests, np.concatenate(decisions)))
+        shares = (share(int(each.sum()), len(each)) for each in among)
+        yield [f"{spec.task} {task.size_name}", kept, f"{len(states):,}", *shares]
 
 
 def main() -> None:
