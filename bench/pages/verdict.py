@@ -399,12 +399,12 @@ def tables() -> dict[Path, str]:
         unseen = {name: [row for row in own if row["seed"] != "0"] or own for name, own in rows.items()}
         found, judged = results(rows), results(unseen)
         own = [row for row in rows["adaptive"] if row["budget"] == budget]
-        about = (*cell, budget, str(len({row["seed"] for row in rows["fixed-8"]})))
+        every, judges = (str(len({row["seed"] for row in each["fixed-8"]})) for each in (rows, unseen))
         head = [number(float(np.mean([float(row[name]) for row in own])), 3) if own else NONE for name in FIGURES[3:]]
         others = [name for name, at in judged.keys if at == budget and name != "adaptive"] if own else []
         over = dominance(judged, budget, [name for name in others if name.startswith("fixed")])
-        ends.append((*about, *(ended(found, budget, name) for name in SHOWN), over, *head))
-        pairs += [(*about, name, *compared(judged, budget, "adaptive", name)) for name in others]
+        ends.append((*cell, budget, every, *(ended(found, budget, name) for name in SHOWN), over, *head))
+        pairs += [(*cell, budget, judges, name, *compared(judged, budget, "adaptive", name)) for name in others]
     for start, budget in product(BEST, budgets):
         kinds = {reading: ", ".join(reading) for reading in product(ESTIMATORS, OBJECTIVES)}
         found = results(
