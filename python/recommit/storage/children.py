@@ -82,9 +82,9 @@ class Children:
             threading.Thread(target=_hand_over, args=(child, todo, done), daemon=True)
             for child in self._children[:needed]
         ]
-        self._servers += servers
         for server in servers:
             server.start()
+            self._servers.append(server)  # one that never started cannot be joined
         for _ in requests:
             i, reply = done.get()
             if isinstance(reply, int):

@@ -158,10 +158,10 @@ class ZeroShotRun:
         options, out, disk = self.options, self.options.out, files.Files()
         files.make_folders(disk, out)
         with Lock(out, work="zero-shot run"):
+            spec.keep(self.spec.manifest(self.starts), out)  # refuses other folders, before anything in them changes
             files.sweep(disk, out)
             if verified.verify(out):
                 verified.write_digests(disk, out, {})
-            spec.keep(self.spec.manifest(self.starts), out)
             attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
             with (
                 JsonLines(out / "attempts.jsonl", disk, finite=True) as log,

@@ -191,14 +191,17 @@ def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
     with Lock(tmp_path / "run", work="zero-shot run"):
         assert play(url, tmp_path / "run", instances=1) == FolderBusy.exit_status
     assert "another zero-shot run is running here (pid " in capsys.readouterr().err
-    mine.mkdir()
+    (mine / ".notes.tmp").mkdir(parents=True)  # as our own leftovers are called
     (mine / "thesis.txt").write_text("x")
+    sealed = (tmp_path / "run" / "DIGESTS").read_bytes()
     refused(
         [
             (lambda: play(url, mine), "or that of a zero-shot run; got one with thesis.txt"),
             (lambda: play(url, tmp_path / "run", instances=1, extra='{"top_p": null}'), "parameters.top_p was"),
         ]
     )
+    assert (mine / ".notes.tmp").is_dir()
+    assert (tmp_path / "run" / "DIGESTS").read_bytes() == sealed
 
 
 def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart(tmp_path):
