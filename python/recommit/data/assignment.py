@@ -160,7 +160,10 @@ def split_keys(spec: DataSpec, states: States) -> Keys:
     if spec.disjoint != "layouts":
         return keys(spec.task, states)
     kind = TASKS[spec.task]
-    images = kind.images(kind.layouts(states))
+    rooms = kind.layouts(states)
+    side = max(rooms.shape[1:])  # a room that is narrower than its grid may lie in it transposed, too
+    rooms = np.pad(rooms, ((0, 0), *((0, side - length) for length in rooms.shape[1:])), constant_values=1)
+    images = kind.images(rooms)
     return rng.mix(np.min([_hash(_aligned(image)) for image in images], axis=0))
 
 

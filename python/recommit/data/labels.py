@@ -37,8 +37,6 @@ def label(
     ``instance`` numbers the states; default: their index in the batch.
     """
     solutions = puzzle.solve(states, ties=ties, seed=seed, threads=1)
-    if (solutions.length == -2).any():
-        raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
     actions, count = rows.prefixes(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
     many = len(states)
     return LabelledRows(
@@ -49,10 +47,22 @@ def label(
         kind=np.full(many, rows.ON_POLICY, np.uint8),
         states=states,
         distance=solutions.length.astype(np.int16),
-        optimal=rows.bits(puzzle.optimal_actions(states, threads=1)),
+        optimal=_optimal(puzzle, states, solutions.length),
         count=count,
         actions=actions,
     )
+
+
+def _optimal(puzzle: Puzzle, states: States, distance: NDArray[Any]) -> NDArray[np.uint8]:
+    """All optimal actions as bits. None where a search beside a state hit a limit: those are not known, so refused."""
+    optimal = rows.bits(puzzle.optimal_actions(states, threads=1))
+    _refuse_unknown((distance == -2) | ((distance > 0) & (optimal == 0)))
+    return optimal
+
+
+def _refuse_unknown(unknown: NDArray[np.bool_]) -> None:
+    if unknown.any():
+        raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
 
 
 def path_states(puzzle: Puzzle, starts: States, actions: NDArray[Any], offsets: NDArray[Any]) -> States:
@@ -77,6 +87,7 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts) -> Labell
     solutions = puzzle.solve(starts.states, ties=spec.ties, seed=seed, threads=1)
     plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
     lengths = np.diff(offsets)
+    _refuse_unknown(lengths != starts.length)
     states = path_states(puzzle, starts.states, plan, offsets)
     t = (np.arange(len(states)) - np.repeat(offsets[:-1], lengths)).astype(np.uint16)
     actions, count = rows.windows(plan, offsets)
@@ -89,7 +100,7 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts) -> Labell
         kind=np.full(len(states), rows.EXPERT, np.uint8),
         states=states,
         distance=(starts.length[owner] - t).astype(np.int16),
-        optimal=rows.bits(puzzle.optimal_actions(states, threads=1)),
+        optimal=_optimal(puzzle, states, starts.length[owner] - t),
         count=count,
         actions=actions,
     )

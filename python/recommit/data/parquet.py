@@ -47,7 +47,7 @@ COLUMNS = {
         "`expert` (on the expert path), `perturbed` (off it) or `on-policy` (brought to be labelled)",
     ),
     "length": (pa.int16(), "optimal length of the instance"),
-    "t": (pa.uint16(), "actions since the start of the instance"),
+    "t": (pa.uint16(), "actions drawn since the start of the instance"),
     "rows": (pa.uint8(), "rows of the grid"),
     "cols": (pa.uint8(), "columns of the grid"),
     "state": (pa.binary(), "the grid, one byte per cell, row by row"),

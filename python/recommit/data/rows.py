@@ -35,7 +35,7 @@ class LabelledRows:
     instance: NDArray[np.int64]  #: number of the instance in its difficulty's stream, see ``Dataset.ids``
     difficulty: NDArray[np.uint8]  #: index into the spec's difficulties
     length: NDArray[np.int16]  #: optimal length of the instance
-    t: NDArray[np.uint16]  #: actions since the start of the instance
+    t: NDArray[np.uint16]  #: actions drawn since the start of the instance
     kind: NDArray[np.uint8]  #: index into KINDS
     states: NDArray[np.uint8]  #: [N, rows, columns]
     distance: NDArray[np.int16]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SPLITS = ("train", "validation", "test")
 #: Most files of a data set: their names are enumerated before any is opened.
 MOST_SHARDS = 1 << 20
+#: Most files of a split by ``reverse``, whose attempts have distinct numbers up to there (``puzzles.sokoban.ATTEMPT``).
+MOST_REVERSE = 1 << 15
 #: With ``disjoint: regions`` paths of two splits may meet this many actions before the goal, and no earlier.
 GATE = 6
 
@@ -197,6 +199,8 @@ def _check(spec: DataSpec) -> None:
         checks.integer(name, getattr(spec, name), low, high)
     if (files := sum(map(spec.shards, SPLITS))) > MOST_SHARDS:
         raise ValueError(f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files")
+    if spec.generator == "reverse" and max(map(spec.shards, SPLITS)) > MOST_REVERSE:
+        raise ValueError(f"shard: expected at most {MOST_REVERSE} files of a split by reverse, got more")
     if len(spec.size) != 2:
         raise ValueError(f"size: expected rows and columns, got {len(spec.size)} numbers")
     for side in spec.size:

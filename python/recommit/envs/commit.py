@@ -164,7 +164,7 @@ class VectorCommit(Batched):
         self.single_action_space = decisions(len(self.depths), max(self.depths), 4, 0, flat=True)
         self._t, self._k = np.zeros(self.num_envs, np.int64), np.zeros(self.num_envs, np.int64)
         self._over = np.ones(self.num_envs, np.bool_)
-        self._states = np.zeros((self.num_envs, *envs.task.shape), np.uint8)
+        self._states = np.zeros((self.num_envs, *(self.single_observation_space.shape or ())), np.uint8)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None

@@ -75,7 +75,7 @@ class Instances:
 
     @property
     def ids(self) -> list[str]:
-        """One id per instance; equal ids mean equal bytes, on every machine."""
+        """One id per instance; equal ids of equal ``length`` mean equal bytes, on every machine."""
         return [f"{self.task}/{self.size_name}/{self.seed}/{i}" for i in range(self.start, self.start + len(self))]
 
     def __len__(self) -> int:
@@ -302,7 +302,7 @@ class Puzzle(Drawn, ABC):
     ) -> NDArray[np.bool_]:
         """``bool[N, 4]``: True for actions that lower the distance by one.
 
-        All False for solved and unsolvable states, and where a limit was hit; ``distance`` distinguishes them.
+        All False for solved and unsolvable states (distance 0 and -1), and where a limit was hit.
         """
         limits, (batch, one) = Limits.of(limit), checks.grids(states)
         result: NDArray[np.bool_] = self.core.optimal_actions(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 LONGEST = 254
 #: Levels tried per instance by generators without control over the length.
 TRIES = 8192
-#: Stride of instance numbers between attempts at one instance, so that all attempts of a data set's last instance have
-#: distinct numbers.
+#: Stride of instance numbers between attempts at one instance, whose numbers are distinct up to ``spec.MOST_REVERSE``
+#: files of a split.
 ATTEMPT = 1 << 47
 
 

@@ -24,8 +24,12 @@ def drawn(card: dict[str, Any]) -> Figure:
     figure = plotting.figure(7.2, 4.4)
     axes = figure.subplots()
     scale = 100 if card["score"] == "success" else 1
-    ends = lambda score: (scale * (score[0] if end is None else end) for end in score)  # of one episode no interval
-    rows = [(each["name"], each["queries"][0], *ends(each["score"]), each["frontier"]) for each in card["summary"]]
+    rows = []  # of one episode without intervals
+    for each in card["summary"]:
+        ends = (
+            scale * (each["score"][0] if end is None else end) for end in each["score"]
+        )
+        rows.append((each["name"], each["queries"][0], *ends, each["frontier"]))
     front = sorted((x, y) for _, x, y, _, _, best in rows if best)
     axes.step(*zip(*front, strict=True), where="post", color=plotting.COLOURS["fixed"], alpha=0.5, zorder=1)
     fixed = [row for row in rows if row[0].startswith("fixed-")]

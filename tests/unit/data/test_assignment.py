@@ -41,6 +41,10 @@ def test_sokoban_keys():
     padded[:, 1:8, 2:9] = levels
     assert np.array_equal(keys, assignment.keys("sokoban", padded))
     assert len(set(keys.tolist())) > 490
+    apart = DataSpec("sokoban", (9, 10), (Difficulty((2, 9), 2),), count=1, disjoint="layouts")
+    turned = np.ones((500, 9, 10), np.uint8)
+    turned[:, 1:8, 2:9] = levels.transpose(0, 2, 1)
+    assert np.array_equal(assignment.split_keys(apart, padded), assignment.split_keys(apart, turned)), "in any grid"
 
 
 @pytest.fixture(params=[1 << 16, 200], ids=["from the goal", "walked"])

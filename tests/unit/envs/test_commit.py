@@ -14,6 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from tests.refusals import refused
 from tests.unit.envs.battery import IDS, SMALL
 
+import recommit
 from recommit.envs import Commit, VectorCommit
 
 OURS = ["recommit/Sliding-v0", "recommit/Sokoban-v0"]
@@ -146,7 +147,9 @@ def test_a_vector_of_decisions_is_many_single_ones(name: str) -> None:
 
 
 def test_slots_that_are_over_must_be_reset() -> None:
-    vector = VectorCommit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2, autoreset_mode="DISABLED"), budget=1)
+    levels = recommit.Sokoban(6, 1).generate(2, seed=0).states  # of another size than the default
+    options = {"num_envs": 2, "autoreset_mode": "DISABLED", "levels": levels}
+    vector = VectorCommit(gymnasium.make_vec("recommit/Sokoban-v0", **options), budget=1)
     vector.reset(seed=0)
     rows = np.zeros((2, 9), int)
     assert vector.step(rows)[3].all()
