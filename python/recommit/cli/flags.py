@@ -168,6 +168,8 @@ def dotted(words: Sequence[str]) -> list[str]:
     """Collect all ``--env.NAME=VALUE`` (LeRobot's style) in one ``--env-kwargs``."""
     parts = {word: word.removeprefix("--env.").partition("=") for word in words if re.match(r"--env\.\w.*=", word)}
     values = {name: value for name, _, value in parts.values()}
+    if values and any(word.partition("=")[0].replace("_", "-") == "--env-kwargs" for word in words):
+        raise WrongCall("env-kwargs: expected either --env-kwargs or --env.NAME=VALUE, got both")
     return [word for word in words if word not in parts] + (["--env-kwargs", json.dumps(values)] if values else [])
 
 

@@ -58,6 +58,8 @@ CALLS = [
     (f"{FEW} --card abacus", "card: expected one of a100"),
     ("estimate quick-sliding --stage sft --gpus 1000", "optim.batch: expected a multiple of 1000 ranks, got 128"),
     ("estimate quick-sliding --stage grpo --gpus 3", "rollout.instances: expected multiples of 3 ranks, got (512"),
+    ("sweep --out NEW --env-kwargs {} --env.x=1", "env-kwargs: expected either --env-kwargs or --env.NAME=VALUE, got"),
+    ("sweep --out NEW --lerobot X --env Y", "env: expected none beside lerobot, which has its own, got Y"),
     ("evaluate nosuch --out NEW", "run: expected the folder of a training run, or one of sliding-3x3, sokoban-10x10"),
     ("evaluate FOLDER --out NEW", "run: expected the folder of a training run"),
     ("evaluate FOLDER --out NEW --agents clever", "agents: expected names of adaptive"),
