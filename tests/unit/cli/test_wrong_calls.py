@@ -34,6 +34,7 @@ CALLS = [
         f"levels generate --out {os.devnull}", f"{os.devnull}: expected a file, got a device",
         marks=pytest.mark.skipif(os.name == "nt", reason="no devices in folders there"),
     ),
+    ("levels check", "the following arguments are required: file"),
     ("levels check NONE", "NONE: there is no such file or folder"),
     ("levels check FOLDER", "FOLDER: expected a file, got a folder"),
     ("levels check LEVEL --index 1", "index: expected 0..0, got 1"),
