@@ -70,17 +70,19 @@ class RecommitConfig(PreTrainedConfig):
     def made_rule(self) -> horizon.Rule:
         """The rule with its numbers. A file of Python is run only where the command line itself names it."""
         path = Path(self.rule)
+        numbers = {name: value for name in ("threshold", "tolerance") if (value := getattr(self, name)) is not None}
         if path.suffix == ".json":
-            return horizon.load(path)
-        if path.suffix == ".py":
+            named = rule_registry.NamedRule(self.rule, horizon.load(path))
+        elif path.suffix == ".py":
             told = {self.rule, f"--policy.rule={self.rule}"}.intersection(sys.argv)
             named = rule_registry.from_code(path, trusted=bool(told))
         else:
             named = rule_registry.named(self.rule)
         if named.rule is None or named.memory:
             raise ValueError(f"rule: expected one that reads chunks alone, got {self.rule}")
-        numbers = {name: getattr(self, name) for name in ("threshold", "tolerance")}
-        return replace(named.rule, **{name: value for name, value in numbers.items() if value is not None})
+        if wrong := [name for name in numbers if path.suffix == ".json" or name not in vars(named.rule)]:
+            raise ValueError(f"{wrong[0]}: expected none with {self.rule}, got {numbers[wrong[0]]}")
+        return replace(named.rule, **numbers)
 
 
 class RecommitPolicy(AdaptiveQueue, PreTrainedPolicy):

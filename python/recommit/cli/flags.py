@@ -96,12 +96,13 @@ class Verb:
         """Parse the switches of a verb without dataclass by argparse: tyro may be missing, and is slow to import."""
         parser = ArgumentParser(prog, description=self.about, formatter_class=RawDescriptionHelpFormatter)
         said = dict(re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(self.function) or ""))
+        hints = get_type_hints(self.function)
         for name, each in inspect.signature(self.function).parameters.items():
-            about = " ".join(said.get(name, "").split())
-            if name in self.positional:
-                parser.add_argument(name, nargs="?", default=each.default, help=about)
-            else:
-                parser.add_argument(f"--{name}", action="store_true", help=about)
+            about, kind = " ".join(said.get(name, "").split()), (*get_args(hints[name]), hints[name])[0]
+            how: dict[str, Any] = {"action": "store_true"} if kind is bool else {"type": kind, "default": each.default}
+            if name in self.positional and each.default is not each.empty:
+                how["nargs"] = "?"
+            parser.add_argument(name if name in self.positional else f"--{name}", help=about, **how)
         return vars(parser.parse_args(words))
 
     def bound(self, **values: Any) -> Callable[[], int | None]:
@@ -168,6 +169,8 @@ def dotted(words: Sequence[str]) -> list[str]:
     """Collect all ``--env.NAME=VALUE`` (LeRobot's style) in one ``--env-kwargs``."""
     parts = {word: word.removeprefix("--env.").partition("=") for word in words if re.match(r"--env\.\w.*=", word)}
     values = {name: value for name, _, value in parts.values()}
+    if values and any(word.partition("=")[0].replace("_", "-") == "--env-kwargs" for word in words):
+        raise WrongCall("env-kwargs: expected either --env-kwargs or --env.NAME=VALUE, got both")
     return [word for word in words if word not in parts] + (["--env-kwargs", json.dumps(values)] if values else [])
 
 

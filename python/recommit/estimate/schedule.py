@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from recommit.data.loading import most_rows
 from recommit.policy.config import PASS
 from recommit.rollout.variants import variant
+from recommit.storage.schema import refuse
 from recommit.train.config import SftConfig
 
 if TYPE_CHECKING:
@@ -89,14 +90,18 @@ def _together(passes: tuple[Passes, ...], groups: Sequence[Sequence[int]]) -> tu
 
 def _shared(stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: int) -> tuple[list[int], int]:
     """States of each puzzle per optimizer step and rank (as by ``loading.even_weights``, assuming equal mixing of sets
-    of one puzzle), and optimizer steps per round."""
-    config, share = stages[0], stages[0].optim.batch // world
+    of one puzzle), and optimizer steps per round. Refuses numbers of ranks that training refuses."""
+    config, batch = stages[0], stages[0].optim.batch
     if isinstance(config, SftConfig):
+        refuse((batch % world, "optim.batch", f"a multiple of {world} ranks", batch))
         sets = Counter(tasks)
-        return most_rows(share, config.mix or [lcm(*sets.values()) // sets[task] for task in tasks]), 1
-    rows = config.optim.batch // len(stages)
+        return most_rows(batch // world, config.mix or [lcm(*sets.values()) // sets[task] for task in tasks]), 1
+    for sizes in ((batch, own.rollout.instances) for own in stages):  # type: ignore[union-attr]
+        many = any(size % world for size in sizes)
+        refuse((many, "optim.batch and rollout.instances", f"multiples of {world} ranks", sizes))
+    rows = batch // len(stages)
     learned = [_rollouts(own, own.rollout.instances, world, depths)[1] for own in stages]  # type: ignore[arg-type, union-attr]
-    return [rows // world] * len(stages), -(-max(learned) // rows)
+    return [-(-rows // world)] * len(stages), -(-max(learned) // rows)
 
 
 def _alone(config: Stage, share: int, updates: int, world: int, depths: int, *, again: bool) -> list[Phase]:
@@ -116,7 +121,7 @@ def _alone(config: Stage, share: int, updates: int, world: int, depths: int, *, 
             nodes = sum(p.observations for p in rollouts if p.kind == "plan")
             passes = (
                 *_encoded(config, rollouts, starts // world),
-                *rollouts,
+                *(each for each in rollouts if each.kind != "head"),
                 Passes("head", nodes * largest.head_updates, nodes),
             )
             phases.append(Phase("step of the depth head alone", alone, passes))

@@ -145,8 +145,9 @@ def _bars(depths: tuple[int, ...], one: Commitment) -> list[str]:
 
 def with_keys(game: MatchGame) -> None:
     """Play a match with the keys of the terminal; without a terminal, print the last screen."""
-    live = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    pressed: Iterable[str] = () if sys.stdin is None else keys(sys.stdin.fileno())  # None: closed by the parent
+    typed = sys.stdin is not None and sys.stdin.isatty()  # None: closed by the parent
+    live = typed and sys.stdout.isatty()
+    pressed: Iterable[str] = () if sys.stdin is None or typed != live else keys(sys.stdin.fileno())
     if live:
         repaint(game.screen())
     for key in pressed:

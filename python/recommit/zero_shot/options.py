@@ -97,7 +97,8 @@ class ZeroShotOptions:
     cell: int = 56
 
     def __post_init__(self) -> None:
-        for name, low, high in (("workers", 1, 256), ("answer_tokens", 16, 1 << 20)):
+        limits = (("instances", 1, 1 << 20), ("budget", 1, 64), ("workers", 1, 256), ("answer_tokens", 16, 1 << 20))
+        for name, low, high in limits:
             if (value := getattr(self, name)) is not None and not low <= value <= high:
                 raise ValueError(f"{name}: expected {low}..{high}, got {value}")
         _ = self.parameters

@@ -128,12 +128,16 @@ def test_its_configuration_is_of_the_policys_own_kind_too(plugin):
 def test_a_program_is_run_only_where_the_command_names_it(plugin, tmp_path, monkeypatch):
     (tmp_path / "depth_head.py").write_text("def rule(plans):\n    return 1 + (plans.actions[:, 0, 0] > 0)\n")
     config = plugin.RecommitConfig(base="saved", rule=str(tmp_path / "depth_head.py"))
+    monkeypatch.setattr(plugin.horizon, "load", lambda _: config)
+    card = plugin.RecommitConfig(base="saved", rule="card.json", threshold=0.5)
     refused(
         [
+            (card.made_rule, "threshold: expected none with card.json, got 0.5"),
             (config.made_rule, "depth_head.py is a program"),
             (plugin.RecommitConfig, "base: expected --policy.base=PATH"),
             (lambda: plugin.RecommitConfig(base="peft"), "got a PEFT adapter"),
             (plugin.RecommitConfig(base="saved", rule="head").made_rule, "reads chunks alone, got head"),
+            (plugin.RecommitConfig(base="saved", tolerance=0.5).made_rule, "tolerance: expected none with fixed-1,"),
             (config.get_optimizer_preset, "nothing to train"),
         ]
     )

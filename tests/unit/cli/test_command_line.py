@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_what_would_be_done_is_shown_without_what_does_it(
 
 
 def test_verbs_without_a_dataclass_need_numpy_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "tyro", None)
     assert command_line.main(["doctor", "--json"]) == 0
@@ -70,8 +71,11 @@ def test_verbs_without_a_dataclass_need_numpy_alone(
     assert command_line.main(["watch", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "One of the package by its name (default: the first)." in shown
-    assert "--out Write a page, .html, instead of showing the terminal (default: none)." in shown
+    assert "--out OUT Write a page, .html, instead of showing the terminal (default: none)." in shown
     monkeypatch.setattr(sys, "stdin", None)
     assert command_line.main(["watch", "sokoban-7x7"]) == 0
     assert capsys.readouterr().out.startswith("sokoban-7x7: ")
     assert command_line.main(["watch", "--nonsense"]) == 2
+    assert command_line.main(["watch", "--out", str(tmp_path / "page.html")]) == 0
+    assert command_line.main(["levels", "check", "levels.txt", "--index", "x"]) == 2
+    assert "argument --index: invalid int value: 'x'" in capsys.readouterr().err

@@ -34,6 +34,8 @@ def test_puzzles_that_learn_together_share_a_batch():
     step = schedule([config] * 2, tasks[:2], 8, 4)[0]
     learn = [(p.puzzle, p.observations, p.states) for p in step.passes if p.kind == "learn"]
     assert learn == [(0, 20, 4), (1, 20, 4)]
+    few = grpo(rollout={"instances": 32, "budget": 5}, optim={"batch": 24})
+    assert [p.states for p in schedule([few] * 2, tasks[:2], 8, 4)[0].passes if p.kind == "learn"] == [2, 2]
     step = schedule([config] * 2, tasks[:2], 8, 4, groups=[[0, 1]])[0]
     assert [(p.puzzle, p.observations, p.beside) for p in step.passes if p.kind == "learn"] == [(0, 20, ((1, 4),))]
 
@@ -77,10 +79,11 @@ def test_moves_are_padded_to_whole_batches():
 
 
 def test_the_head_finishes_alone():
+    first = {"steps": 5, "head_updates": 2}
     last = {"steps": 5, "head_only": True, "head_updates": 7, "starts": 3 * grpo().rollout.instances}
     exact = {"estimator": "exact", "max_expansions": 1}
     kl = {"kl": 0.05, "kl_depth": False}
-    step, finish = planned(grpo(advantage=exact, objective=kl, phases=[{"steps": 5}, last], optim={"steps": 10}))
+    step, finish = planned(grpo(advantage=exact, objective=kl, phases=[first, last], optim={"steps": 10}))
     assert (step.times, finish.times) == (5, 5)
     assert finish.observations("plan") == 3 * step.observations("plan")
     assert finish.observations("head") == 7 * finish.observations("plan")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.horizon.sweep.rules import rule_of
 from recommit.results import intervals, table
 from recommit.results.intervals import Interval
 from recommit.results.table import pareto
@@ -27,7 +28,7 @@ SCHEMA, VERSION = "recommit.sweep", 1
 #: Name of a card in the folder of a sweep.
 CARD = "card.json"
 #: Largest card in bytes.
-MOST = 1 << 28
+MOST = 1 << 25
 #: A name or a version of a package, such as torch and 2.11.0+cpu.
 _WELL_FORMED = re.compile(r"[A-Za-z0-9][\w.+!-]{0,63}").fullmatch
 #: Fields of an episode's outcome.
@@ -209,12 +210,16 @@ def _check(path: Path, card: Card) -> None:
                         f"queries and {stale} stale in {ticks} ticks"
                     )
     try:
+        for row in (*card["validation"], *card["rows"]):
+            rule_of(row["rule"])
+            if is_fixed(row) and row["name"] != f"fixed-{row['rule']['depth']:d}":
+                raise ValueError(f"rule: expected that of {row['name']}, got depth {row['rule']['depth']}")
         price = choice_price(card["validation"], card["score"], card["settings"]["price"])
         rules = chosen(card["validation"], card["score"], price)
         again = {"best_fixed": best_on_validation(card, fixed=True), "summary": summary(card)}
-        again["rows"] = [{**row, "rule": rules.get(row["name"])} for row in card["rows"]]
-    except (ValueError, TypeError, KeyError) as error:
-        raise errors.Damaged(f"{path}: expected numbers of episodes, got something else: {error}") from None
+        again["rows"] = [{**row, "name": own, "rule": rules[own]} for row, own in zip(card["rows"], rules, strict=True)]
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise errors.Damaged(f"{path}: expected rules and numbers of episodes, got something else: {error}") from None
     for name, value in again.items():
         if not verified.alike(json.loads(json.dumps(value)), card.get(name)):
             raise errors.Damaged(f"{path}: {name}: expected what follows from the episodes, got something else")

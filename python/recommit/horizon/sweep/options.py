@@ -104,8 +104,11 @@ class SweepOptions:
             raise ValueError(f"seed: expected seeds of all episodes below {MOST_SEED:,}, got {self.seed} as the first")
         object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))
         if self.lerobot:
-            object.__setattr__(self, "env", "recommit.adapters.lerobot:environment")
-            object.__setattr__(self, "policy", "recommit.adapters.lerobot:saved")
+            for name, program in (("env", "environment"), ("policy", "saved")):
+                own, given = f"recommit.adapters.lerobot:{program}", getattr(self, name)
+                if given not in ("", own):
+                    raise ValueError(f"{name}: expected none beside lerobot, which has its own, got {given}")
+                object.__setattr__(self, name, own)
             folder = (Path(self.lerobot),) if Path(self.lerobot).is_dir() else ()
             object.__setattr__(self, "files", self.files or folder)
 

@@ -51,6 +51,8 @@ def test_a_terminal_shows_every_key_and_is_left_as_it_was() -> None:
     controller, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
     words = [sys.executable, "-m", "recommit.cli", "watch"]
+    piped = subprocess.run(words, stdin=terminal, capture_output=True, text=True, timeout=HANG, check=True)
+    assert "observation 1: commits to" in piped.stdout, "and no wait for keys that nobody sees"
     with ended(subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal)) as process:
         os.write(controller, b"  q")
         shown = ""

@@ -18,7 +18,8 @@ def test_wrong_calls_leave_no_folder(tmp_path, monkeypatch):
     (data / "recipe.json").write_text(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=10, seed=3).to_json())
     local = {"endpoint": "custom", "base_url": "http://127.0.0.1:9/v1"}
     rows = [
-        ({"instances": 0}, "count: expected at least 1, got 0"),
+        ({"instances": 0}, "instances: expected 1..1048576, got 0"),
+        ({"budget": 0}, "budget: expected 1..64, got 0"),
         ({"workers": 0}, "workers: expected 1..256, got 0"),
         ({"extra": '{"model": "x"}'}, "extra: expected a JSON object without max_completion_tokens"),
         ({"size": (2, 3, 4)}, "size: expected one or two numbers, got 3"),

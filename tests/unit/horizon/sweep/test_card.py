@@ -262,6 +262,13 @@ def test_a_changed_byte_anywhere_is_refused(card: dict[str, Any], options: Sweep
     other.write_bytes(data + b"\n")
     with pytest.raises(errors.Damaged, match="its digest does not fit"):
         cards.read(tmp_path)
+    other.write_text(cards.text(cards.made({**card, "rows": card["rows"][:-1]})))
+    with pytest.raises(errors.Damaged, match="expected rules and numbers of episodes"):
+        cards.read(tmp_path)
+    with other.open("r+b") as file:
+        file.truncate((1 << 25) + 1)
+    with pytest.raises(errors.DataError, match="expected at most 33,554,432 bytes"):
+        cards.read(tmp_path)
 
 
 OUTCOMES = ("rows", 0, "outcomes")
@@ -277,7 +284,11 @@ OUTCOMES = ("rows", 0, "outcomes")
         (("versions", "numpy"), "\x1b[2J", "versions: expected names and versions"),
         (("summary", 0, "score", 0), 0.123, "summary: expected what follows"),
         (("best_fixed",), "fixed-9", "best_fixed: expected what follows"),
-        (("rows", -1, "rule", "tolerance"), 9.0, "rows: expected what follows"),
+        (("rows", 0, "rule", "depths"), [1], "rows: expected what follows"),
+        (("rows", 0, "rule", "bogus"), 1, "rules and numbers of episodes, got something else: Fixed.__init__() got an"),
+        (("validation", 0, "rule", "depth"), "x", "depth: expected an integer, got str"),
+        (("validation", 0, "rule", "depth"), 10**30, "rule: expected that of fixed-1, got depth 1000"),
+        (("rows", 0, "rule"), {"rule": "Repetition", "tolerance": 10**400}, "int too large to convert"),
         (("seeds", "test"), [0, 1, 2], "rows, fixed-1: expected an episode for each seed"),
     ],
 )
