@@ -127,7 +127,8 @@ class AdaptiveQueue(nn.Module):
 
 
 class Chunks:
-    """A LeRobot policy for ``recommit sweep``: ``predict(observations)`` returns the chunks of a batch.
+    """A LeRobot policy for ``recommit sweep``: ``predict(observations)`` returns the chunks of a batch, as rules see
+    them, ``finish(actions)`` what is executed of them at a tick, which is LeRobot's own order.
 
     A policy with a history of n observations (Diffusion, VQ-BeT) needs an environment that provides it:
     ``gymnasium.wrappers.FrameStackObservation(env, n)``.
@@ -135,7 +136,7 @@ class Chunks:
     Args:
         policy: a ``PreTrainedPolicy``, or an object with its methods.
         prepare: converts stacked observations of the environment to the policy's batch, such as LeRobot's preprocessor.
-        finish: converts the policy's chunks [N, H, D] to actions, such as its postprocessor.
+        finish: converts the policy's actions [N, D] to those of the environment, such as its postprocessor.
     """
 
     def __init__(
@@ -143,11 +144,12 @@ class Chunks:
         policy: nn.Module,
         *,
         prepare: Callable[[Any], Batch] = lambda batch: batch,
-        finish: Callable[[Tensor], Tensor] = lambda chunks: chunks,
+        finish: Callable[[Tensor], Tensor] = lambda actions: actions,
     ) -> None:
         _refuse_ensembling(policy)
         self.policy = policy.eval()
         self._prepare, self._finish = prepare, finish
+        self._like = torch.device("cpu"), torch.float32
 
     def reset(self) -> None:
         """Begin new episodes."""
@@ -164,7 +166,13 @@ class Chunks:
                     f"gives them, got an array of shape {list(batch[name].shape)}"
                 )
         _remember(self.policy, {name: batch[name] for name in gathered})
-        return self._finish(self.policy.predict_action_chunk(batch))
+        chunks: Tensor = self.policy.predict_action_chunk(batch)
+        self._like = chunks.device, chunks.dtype
+        return chunks
+
+    def finish(self, actions: NDArray[Any]) -> Tensor:
+        """[N, D] the environment's actions."""
+        return self._finish(torch.from_numpy(actions).to(*self._like))
 
 
 def load(path: Any, config: Any, **kwargs: Any) -> Any:
@@ -194,7 +202,7 @@ def saved(path: str, batch: int, **env: Any) -> Chunks:  # noqa: ARG001
         several = gathered.intersection(ready[-1] if len(ready) > 1 else ())
         return {**ready[-1], **{name: torch.stack([each[name] for each in ready], dim=1) for name in several}}
 
-    return Chunks(policy, prepare=prepare, finish=lambda chunks: env_after({"action": after(chunks)})["action"])
+    return Chunks(policy, prepare=prepare, finish=lambda actions: env_after({"action": after(actions)})["action"])
 
 
 def environment(path: str, batch: int, **env: Any) -> Any:

@@ -171,7 +171,10 @@ def test_a_sweep_asks_for_chunks_of_tensors():
     policy.predict_action_chunk = lambda given: (seen.append(given), predict(two))[1]
     chunks = Chunks(policy, prepare=lambda each: {"all": each, "action": None}, finish=lambda each: each * 2)
     chunks.reset()
-    assert chunks.predict(7)[:, 0, 0].tolist() == [8, 10]
+    plans = chunks.predict(7)
+    assert plans[:, 0, 0].tolist() == [4, 5]
+    finished = chunks.finish(plans[:, 0].float().numpy())
+    assert (finished[:, 0].tolist(), finished.dtype) == ([8, 10], plans.dtype)
     assert seen == [{"all": 7}]  # LeRobot's processors leave an action there, which policies take for a history
     assert (policy.resets, policy.training) == (1, False)
 
