@@ -37,8 +37,8 @@ class AdaptiveQueue(nn.Module):
     ``config`` and ``forward``, is the policy's. Works with LeRobot 0.4 and 0.6.
 
     For a policy with an observation history (Diffusion, VQ-BeT) the history is kept here, per environment and episode;
-    at the beginning it is filled with the first observation. Temporal ensembling needs a query per action and is
-    refused.
+    at the beginning it is filled with the first observation. Temporal ensembling, which needs a query per action, and
+    relative actions are refused.
 
     Args:
         policy: a ``PreTrainedPolicy``, or an object with its methods.
@@ -48,7 +48,7 @@ class AdaptiveQueue(nn.Module):
 
     def __init__(self, policy: nn.Module, rule: Rule | WithMemory, *, samples: int = 0) -> None:
         nn.Module.__init__(self)  # not super(): this class may be mixed into a policy
-        _refuse_ensembling(policy)
+        _refuse_unplayable(policy)
         self.policy = policy
         self.rule = rule
         self._last: dict[str, Tensor] = {}  # [B, n, ...] observation history, by key
@@ -146,7 +146,7 @@ class Chunks:
         prepare: Callable[[Any], Batch] = lambda batch: batch,
         finish: Callable[[Tensor], Tensor] = lambda actions: actions,
     ) -> None:
-        _refuse_ensembling(policy)
+        _refuse_unplayable(policy)
         self.policy = policy.eval()
         self._prepare, self._finish = prepare, finish
         self._like = torch.device("cpu"), torch.float32
@@ -260,9 +260,12 @@ class _Remembering:
         return tuple(self._last), *others
 
 
-def _refuse_ensembling(policy: nn.Module) -> None:
-    if getattr(getattr(policy, "config", None), "temporal_ensemble_coeff", None) is not None:
+def _refuse_unplayable(policy: nn.Module) -> None:
+    config = getattr(policy, "config", None)
+    if getattr(config, "temporal_ensemble_coeff", None) is not None:
         raise ValueError("policy: expected temporal_ensemble_coeff=None, got a policy queried before every action")
+    if getattr(config, "use_relative_actions", False):  # its postprocessor adds the state of the tick instead
+        raise ValueError("policy: expected use_relative_actions=False, got actions relative to the state of the query")
 
 
 def _gathered(policy: nn.Module, batch: Batch) -> dict[str, int]:

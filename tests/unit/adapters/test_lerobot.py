@@ -145,6 +145,9 @@ def test_a_sweep_gives_the_last_observations():
     refused([(lambda: chunks.predict(np.zeros((2, 3))), "the last 2 of observation.state, as FrameStackObservation")])
     policy.config.temporal_ensemble_coeff = 0.01
     refused([(lambda: AdaptiveQueue(policy, horizon.Fixed(1)), "temporal_ensemble_coeff=None")])
+    policy.config = SimpleNamespace(use_relative_actions=True)
+    makers = [lambda: AdaptiveQueue(policy, horizon.Fixed(1)), lambda: Chunks(policy)]
+    refused([(make, "policy: expected use_relative_actions=False") for make in makers])
 
 
 @pytest.mark.nightly
