@@ -235,7 +235,8 @@ def _configs(path: str, env: dict[str, Any]) -> tuple[Any, Any]:
 
 
 class _Remembering:
-    """A vector environment whose observations are tuples of the last ones, each with the task's description."""
+    """A vector environment whose observations are tuples of the last ones, each with the task's description, and whose
+    episodes end where ``lerobot-eval`` ends them: some environments, such as LIBERO, leave that to it."""
 
     def __init__(self, env: Any, length: int) -> None:
         self._env, self._length, self._last = env, length, list[Any]()
@@ -245,10 +246,13 @@ class _Remembering:
 
     def reset(self, *, seed: Any = None) -> tuple[Any, ...]:
         self._last = []  # filled with the first observation
+        self._left = self._env.call("_max_episode_steps")[0]
         return self._seen(*self._env.reset(seed=seed, options={"lerobot_new_rollout": True}))
 
     def step(self, actions: Any) -> tuple[Any, ...]:
-        return self._seen(*self._env.step(actions))
+        observation, reward, terminated, truncated, info = self._env.step(actions)
+        self._left -= 1
+        return self._seen(observation, reward, terminated, truncated | (self._left < 1), info)
 
     def _seen(self, observation: Batch, *others: Any) -> tuple[Any, ...]:
         task = [""] * self._env.num_envs
