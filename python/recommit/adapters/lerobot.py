@@ -127,8 +127,7 @@ class AdaptiveQueue(nn.Module):
 
 
 class Chunks:
-    """A LeRobot policy for ``recommit sweep``: ``predict(observations)`` returns the chunks of a batch, as rules see
-    them, ``finish(actions)`` what is executed of them at a tick, which is LeRobot's own order.
+    """A LeRobot policy for ``recommit sweep``: rules see chunks of ``predict``, the environment actions of ``finish``.
 
     A policy with a history of n observations (Diffusion, VQ-BeT) needs an environment that provides it:
     ``gymnasium.wrappers.FrameStackObservation(env, n)``.
@@ -149,7 +148,7 @@ class Chunks:
         _refuse_unplayable(policy)
         self.policy = policy.eval()
         self._prepare, self._finish = prepare, finish
-        self._like = torch.device("cpu"), torch.float32
+        self._like = torch.zeros(0)  # has the device and dtype of chunks
 
     def reset(self) -> None:
         """Begin new episodes."""
@@ -166,13 +165,12 @@ class Chunks:
                     f"gives them, got an array of shape {list(batch[name].shape)}"
                 )
         _remember(self.policy, {name: batch[name] for name in gathered})
-        chunks: Tensor = self.policy.predict_action_chunk(batch)
-        self._like = chunks.device, chunks.dtype
-        return chunks
+        self._like = self.policy.predict_action_chunk(batch)
+        return self._like
 
     def finish(self, actions: NDArray[Any]) -> Tensor:
         """[N, D] the environment's actions."""
-        return self._finish(torch.from_numpy(actions).to(*self._like))
+        return self._finish(torch.from_numpy(actions).to(self._like))
 
 
 def load(path: Any, config: Any, **kwargs: Any) -> Any:
@@ -235,8 +233,7 @@ def _configs(path: str, env: dict[str, Any]) -> tuple[Any, Any]:
 
 
 class _Remembering:
-    """A vector environment whose observations are tuples of the last ones, each with the task's description, and whose
-    episodes end where ``lerobot-eval`` ends them: some environments, such as LIBERO, leave that to it."""
+    """A vector environment that ends as ``lerobot-eval`` does; observations are tuples of the last, with their task."""
 
     def __init__(self, env: Any, length: int) -> None:
         self._env, self._length, self._last = env, length, list[Any]()
@@ -250,9 +247,9 @@ class _Remembering:
         return self._seen(*self._env.reset(seed=seed, options={"lerobot_new_rollout": True}))
 
     def step(self, actions: Any) -> tuple[Any, ...]:
-        observation, reward, terminated, truncated, info = self._env.step(actions)
+        *seen, truncated, info = self._env.step(actions)
         self._left -= 1
-        return self._seen(observation, reward, terminated, truncated | (self._left < 1), info)
+        return self._seen(*seen, truncated | (self._left < 1), info)
 
     def _seen(self, observation: Batch, *others: Any) -> tuple[Any, ...]:
         task = [""] * self._env.num_envs
