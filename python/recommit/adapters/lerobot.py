@@ -37,8 +37,8 @@ class AdaptiveQueue(nn.Module):
     ``config`` and ``forward``, is the policy's. Works with LeRobot 0.4 and 0.6.
 
     For a policy with an observation history (Diffusion, VQ-BeT) the history is kept here, per environment and episode;
-    at the beginning it is filled with the first observation. Temporal ensembling needs a query per action and is
-    refused.
+    at the beginning it is filled with the first observation. Temporal ensembling, which needs a query per action, and
+    relative actions are refused.
 
     Args:
         policy: a ``PreTrainedPolicy``, or an object with its methods.
@@ -48,7 +48,7 @@ class AdaptiveQueue(nn.Module):
 
     def __init__(self, policy: nn.Module, rule: Rule | WithMemory, *, samples: int = 0) -> None:
         nn.Module.__init__(self)  # not super(): this class may be mixed into a policy
-        _refuse_ensembling(policy)
+        _refuse_unplayable(policy)
         self.policy = policy
         self.rule = rule
         self._last: dict[str, Tensor] = {}  # [B, n, ...] observation history, by key
@@ -127,7 +127,7 @@ class AdaptiveQueue(nn.Module):
 
 
 class Chunks:
-    """A LeRobot policy for ``recommit sweep``: ``predict(observations)`` returns the chunks of a batch.
+    """A LeRobot policy for ``recommit sweep``: rules see chunks of ``predict``, the environment actions of ``finish``.
 
     A policy with a history of n observations (Diffusion, VQ-BeT) needs an environment that provides it:
     ``gymnasium.wrappers.FrameStackObservation(env, n)``.
@@ -135,7 +135,7 @@ class Chunks:
     Args:
         policy: a ``PreTrainedPolicy``, or an object with its methods.
         prepare: converts stacked observations of the environment to the policy's batch, such as LeRobot's preprocessor.
-        finish: converts the policy's chunks [N, H, D] to actions, such as its postprocessor.
+        finish: converts the policy's actions [N, D] to those of the environment, such as its postprocessor.
     """
 
     def __init__(
@@ -143,11 +143,12 @@ class Chunks:
         policy: nn.Module,
         *,
         prepare: Callable[[Any], Batch] = lambda batch: batch,
-        finish: Callable[[Tensor], Tensor] = lambda chunks: chunks,
+        finish: Callable[[Tensor], Tensor] = lambda actions: actions,
     ) -> None:
-        _refuse_ensembling(policy)
+        _refuse_unplayable(policy)
         self.policy = policy.eval()
         self._prepare, self._finish = prepare, finish
+        self._like = torch.zeros(0)  # has the device and dtype of chunks
 
     def reset(self) -> None:
         """Begin new episodes."""
@@ -164,7 +165,12 @@ class Chunks:
                     f"gives them, got an array of shape {list(batch[name].shape)}"
                 )
         _remember(self.policy, {name: batch[name] for name in gathered})
-        return self._finish(self.policy.predict_action_chunk(batch))
+        self._like = self.policy.predict_action_chunk(batch)
+        return self._like
+
+    def finish(self, actions: NDArray[Any]) -> Tensor:
+        """[N, D] the environment's actions."""
+        return self._finish(torch.from_numpy(actions).to(self._like))
 
 
 def load(path: Any, config: Any, **kwargs: Any) -> Any:
@@ -194,7 +200,7 @@ def saved(path: str, batch: int, **env: Any) -> Chunks:  # noqa: ARG001
         several = gathered.intersection(ready[-1] if len(ready) > 1 else ())
         return {**ready[-1], **{name: torch.stack([each[name] for each in ready], dim=1) for name in several}}
 
-    return Chunks(policy, prepare=prepare, finish=lambda chunks: env_after({"action": after(chunks)})["action"])
+    return Chunks(policy, prepare=prepare, finish=lambda actions: env_after({"action": after(actions)})["action"])
 
 
 def environment(path: str, batch: int, **env: Any) -> Any:
@@ -227,7 +233,7 @@ def _configs(path: str, env: dict[str, Any]) -> tuple[Any, Any]:
 
 
 class _Remembering:
-    """A vector environment whose observations are tuples of the last ones, each with the task's description."""
+    """A vector environment that ends as ``lerobot-eval`` does; observations are tuples of the last, with their task."""
 
     def __init__(self, env: Any, length: int) -> None:
         self._env, self._length, self._last = env, length, list[Any]()
@@ -237,10 +243,13 @@ class _Remembering:
 
     def reset(self, *, seed: Any = None) -> tuple[Any, ...]:
         self._last = []  # filled with the first observation
+        self._left = self._env.call("_max_episode_steps")[0]
         return self._seen(*self._env.reset(seed=seed, options={"lerobot_new_rollout": True}))
 
     def step(self, actions: Any) -> tuple[Any, ...]:
-        return self._seen(*self._env.step(actions))
+        *seen, truncated, info = self._env.step(actions)
+        self._left -= 1
+        return self._seen(*seen, truncated | (self._left < 1), info)
 
     def _seen(self, observation: Batch, *others: Any) -> tuple[Any, ...]:
         task = [""] * self._env.num_envs
@@ -252,9 +261,12 @@ class _Remembering:
         return tuple(self._last), *others
 
 
-def _refuse_ensembling(policy: nn.Module) -> None:
-    if getattr(getattr(policy, "config", None), "temporal_ensemble_coeff", None) is not None:
+def _refuse_unplayable(policy: nn.Module) -> None:
+    config = getattr(policy, "config", None)
+    if getattr(config, "temporal_ensemble_coeff", None) is not None:
         raise ValueError("policy: expected temporal_ensemble_coeff=None, got a policy queried before every action")
+    if getattr(config, "use_relative_actions", False):  # its postprocessor adds the state of the tick instead
+        raise ValueError("policy: expected use_relative_actions=False, got actions relative to the state of the query")
 
 
 def _gathered(policy: nn.Module, batch: Batch) -> dict[str, int]:

@@ -145,6 +145,9 @@ def test_a_sweep_gives_the_last_observations():
     refused([(lambda: chunks.predict(np.zeros((2, 3))), "the last 2 of observation.state, as FrameStackObservation")])
     policy.config.temporal_ensemble_coeff = 0.01
     refused([(lambda: AdaptiveQueue(policy, horizon.Fixed(1)), "temporal_ensemble_coeff=None")])
+    policy.config = SimpleNamespace(use_relative_actions=True)
+    makers = [lambda: AdaptiveQueue(policy, horizon.Fixed(1)), lambda: Chunks(policy)]
+    refused([(make, "policy: expected use_relative_actions=False") for make in makers])
 
 
 @pytest.mark.nightly
@@ -171,12 +174,15 @@ def test_a_sweep_asks_for_chunks_of_tensors():
     policy.predict_action_chunk = lambda given: (seen.append(given), predict(two))[1]
     chunks = Chunks(policy, prepare=lambda each: {"all": each, "action": None}, finish=lambda each: each * 2)
     chunks.reset()
-    assert chunks.predict(7)[:, 0, 0].tolist() == [8, 10]
+    plans = chunks.predict(7)
+    assert plans[:, 0, 0].tolist() == [4, 5]
+    finished = chunks.finish(plans[:, 0].float().numpy())
+    assert (finished[:, 0].tolist(), finished.dtype) == ([8, 10], plans.dtype)
     assert seen == [{"all": 7}]  # LeRobot's processors leave an action there, which policies take for a history
     assert (policy.resets, policy.training) == (1, False)
 
 
-def test_an_environment_gives_as_many_observations_as_the_policy_plans_from():
+def test_an_environment_gives_the_policys_history_and_ends_as_in_lerobots_evaluation():
     class Counting:
         num_envs = 2
 
@@ -185,17 +191,20 @@ def test_an_environment_gives_as_many_observations_as_the_policy_plans_from():
             return {"t": np.array(seed)}, {}
 
         def step(self, actions):
-            return {"t": actions}, 0.0, {}
+            return {"t": actions}, 0.0, *np.zeros((2, 2), bool), {}
 
         def call(self, name):
-            if name != "task":
+            if name == "task_description":
                 raise AttributeError
-            return ("push", "pull")
+            return {"task": ("push", "pull"), "_max_episode_steps": (2, 2)}[name]
 
     env = _Remembering(Counting(), 3)
-    (observations, _), (later, *_) = env.reset(seed=[4, 5]), env.step(np.array([6, 7]))
+    (observations, _), (later, _, *ended, _) = env.reset(seed=[4, 5]), env.step(np.array([6, 7]))
     assert [each["t"].tolist() for each in observations] == [[4, 5]] * 3
     assert [each["t"].tolist() for each in later] == [[4, 5], [4, 5], [6, 7]]
     assert later[0]["task"] == ["push", "pull"]
+    ends = [ended, env.step(np.array([6, 7]))[2:4]]
     assert env.reset(seed=[8, 9])[0][2]["t"].tolist() == [8, 9]
+    ends.append(env.step(np.array([6, 7]))[2:4])
+    assert np.any(ends, axis=2).tolist() == [[False, False], [False, True], [False, False]]
     assert env.num_envs == 2

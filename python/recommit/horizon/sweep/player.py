@@ -83,12 +83,13 @@ class Player:
                 "openpi, Chunks of recommit.adapters.lerobot and recommit.adapters.openpi makes one"
             )
         self.options, self.slots, self.policy = options, slots, policy
+        self.finish = getattr(policy, "finish", None)  # makes the environment's actions of its own, tick by tick
         self._seconds = 0.0
 
     def predict(self, observations: Sequence[Any]) -> Plans:
         """The policy's plans for these observations; adds to the measured time."""
         batch, begin = stacked(observations), time.perf_counter()
-        plans = read_plans(self.policy.predict(batch), self.slots.space)
+        plans = read_plans(self.policy.predict(batch), None if self.finish else self.slots.space)
         self._seconds += time.perf_counter() - begin
         if len(plans) != len(observations):
             raise ValueError(f"policy: expected {len(observations)} chunks, one per observation, got {len(plans)}")
@@ -181,6 +182,9 @@ class Episodes:
         moving, standing = self.running[~empty], self.running[empty]
         if len(moving):
             actions = self.queue.pop(moving)
+            if self.player.finish:
+                actions = np.asarray(plain(self.player.finish(actions)))
+                refuse_others(actions[:, None], space)
             refuse_outside(actions, space)
             for row, action in zip(moving.tolist(), actions, strict=True):
                 yield row, action.astype(space.dtype) if np.ndim(action) else space.dtype.type(action)

@@ -131,9 +131,8 @@ def recommended(card: Card) -> str:
 def for_lerobot(card: Card, policy: str, env: str, path: Path) -> str:
     """Options for LeRobot's commands, and a paragraph for the policy's model card; ``path`` is the sweep card's."""
     name, episodes = recommended(card), len(card["seeds"]["test"])
-    words = f"--policy.type=recommit --policy.base={policy} --policy.rule={path}"
-    if name.startswith("fixed-"):
-        words = f"--policy.n_action_steps={name.removeprefix('fixed-')}"
+    rule = name if name.startswith("fixed-") else path
+    words = f"--policy.type=recommit --policy.base={policy} --policy.rule={rule}"
     own = next(each for each in card["summary"] if each["name"] == name)
     digits, scale, unit = (1, 100.0, " % succeed") if card["score"] == "success" else (2, 1.0, " is the return")
     return (

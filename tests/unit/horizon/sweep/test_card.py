@@ -166,7 +166,8 @@ def test_lerobots_line_is_the_depth_that_it_says_or_the_card() -> None:
     card["summary"][0]["minus_best_fixed"] = [0.2, 0.1, 0.3]  # of depth 1: validation picked a worse one
     assert table.recommended(card) == "fixed-1"
     card["summary"][0]["minus_best_fixed"], card["summary"][-1]["minus_best_fixed"] = LEVEL[1], [0.1, -0.05, 0.15]
-    assert table.for_lerobot(card, "saved", "pusht", Path()).split("\n\n")[1].strip() == "--policy.n_action_steps=4"
+    words = table.for_lerobot(card, "saved", "pusht", Path())
+    assert words.split("\n\n")[1].strip() == "--policy.type=recommit --policy.base=saved --policy.rule=fixed-4"
 
 
 def test_the_rule_of_a_card_is_loaded(card: dict[str, Any], options: SweepOptions) -> None:

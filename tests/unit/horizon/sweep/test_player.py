@@ -128,6 +128,21 @@ def test_what_a_rule_reads_is_cut_like_the_actions() -> None:
     assert second.previous.actions[0, 0, 1] == 3  # the first chunk had four usable places; three ran
 
 
+def test_a_rule_sees_the_policys_own_actions_and_the_environment_gets_finished_ones() -> None:
+    class Finishes(toy.Policy):
+        width = 2
+
+        def finish(self, actions: Any) -> Any:
+            return actions[:, : self.width] + 100  # of another tick by its stamp: there the rule says otherwise
+
+    policy, given = Finishes(), options(batch=len(SEEDS))
+    one, places = seat(given, policy)
+    one.play(ByTime(), SEEDS)
+    assert [[tuple(np.subtract(each, 100)) for each in trace] for trace in traces(places)] == of_twin(given, depth_at)
+    policy.width = 1
+    refused([(lambda: one.play(ByTime(), SEEDS), "actions: expected floats [N, H, 2]")])
+
+
 def test_success_ends_an_episode_or_its_last_tick_decides() -> None:
     class Early(toy.Signal):
         def step(self, action: Any) -> Any:
