@@ -26,9 +26,7 @@ def drawn(card: dict[str, Any]) -> Figure:
     scale = 100 if card["score"] == "success" else 1
     rows = []  # of one episode without intervals
     for each in card["summary"]:
-        ends = (
-            scale * (each["score"][0] if end is None else end) for end in each["score"]
-        )
+        ends = (scale * (each["score"][0] if end is None else end) for end in each["score"])
         rows.append((each["name"], each["queries"][0], *ends, each["frontier"]))
     front = sorted((x, y) for _, x, y, _, _, best in rows if best)
     axes.step(*zip(*front, strict=True), where="post", color=plotting.COLOURS["fixed"], alpha=0.5, zorder=1)

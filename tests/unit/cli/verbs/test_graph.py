@@ -124,7 +124,7 @@ def test_a_wrong_head_is_a_sentence(folders, init, tmp_path, capsys):  # noqa: F
     words = ["train", "head", str(folders / "test"), "--policy", str(init), "--out", str(tmp_path / "out")]
     for more, message in [
         (["--updates", "-1"], "updates: expected at least 1, got -1"),
-        (["--updates", "1"], "policy: expected one with a world model"),
+        (["--updates", "1"], "graph: expected one from training starts"),
     ]:
         assert main([*words, *more]) in (1, 2)
         assert message in capsys.readouterr().err

@@ -14,7 +14,7 @@ from tests.refusals import refused
 from tests.unit.graph import cases
 
 import recommit
-from recommit.graph import build, files
+from recommit.graph import build
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
 from recommit.graph.values import commitments, policy_values
@@ -24,7 +24,6 @@ from recommit.prices import Prices
 from recommit.rollout import decision_rows
 from recommit.train.heads import conditioned, world_model
 from recommit.train.heads.conditioned import HeadProblem, HeadTraining
-from recommit.train.options import HeadOptions
 
 TASK = recommit.Sliding(2, 3)
 FEW = HeadTraining(lr=0.02, hidden=8, states=64, steps=2, updates=16)
@@ -203,21 +202,17 @@ def test_probs_are_the_heads_wherever_an_episode_comes_to(tiny, graph):
     assert not np.allclose(fast[1][seen[1]], whole[2][seen[1]], atol=1e-3)  # planted: off by one observation
 
 
-def test_what_does_not_fit_is_refused(fitted, tiny, tmp_path, monkeypatch):
+def test_what_does_not_fit_is_refused(fitted, tiny):
     policy, _, problem = fitted
     states, bare, other = problem.graph.states[problem.starts], new(tiny), new(tiny)
     bare.world_model = None
     other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
     without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
     fit = lambda given, own=problem, training=FEW: conditioned.fit(given, TASK, own, own, training)
-    ours = dataclasses.replace(problem.graph, source={"data": {}, "starts": "16 of test"})
-    monkeypatch.setattr(files, "read", lambda _: ours)
-    options = HeadOptions(tmp_path, tmp_path / "head", tmp_path)
     refused(
         [
             (lambda: policy.act(TASK, states), "remaining: expected the decisions that remain of 24 states"),
             (lambda: build.build(policy, TASK, states), "policy: expected one whose plan depends on the state alone, "),
-            (lambda: conditioned.train_head(options, print), "graph: expected one from training starts"),
             (lambda: fit(other), "graph: expected one of this policy's plans"),
             (lambda: fit(new(tiny), without, WITH_Z), "graph: expected one with features"),
             (lambda: fit(bare), "policy: expected one with a world model"),
