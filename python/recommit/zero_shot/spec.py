@@ -72,7 +72,7 @@ class ZeroShotSpec:
         return cls(options, game, recipe)
 
     def starts(self) -> Instances:
-        """The instances; a larger ``instances`` option begins with the same ones."""
+        """The instances; a larger ``instances`` option begins with the same ones, unless windows of lengths overlap."""
         game, window = self.game, (self.game.length[0], self.game.length[1])
         if self.recipe is None:
             seed = rng.derived_seed(game.seed, rng.Purpose.INSTANCES, 0)
