@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 #: Figures of a row that are averaged over policies.
 KEYS = ("actions_per_episode", "decisions_per_episode", "mflops", "episode", "ms")
 EIGHT, RULE = tuple(range(1, 9)), "confidence-product"
-#: Depths that are judged instead of the policy's own, and who chooses among them: symmetries of the distance.
+ONE, ALL = "adaptive+aug{}x1", (0.0, 1.0)
+#: Depths that are judged instead of the policy's own, and where; who chooses among them: symmetries of the distance.
 AMONG = {
-    EIGHT: ("adaptive+aug{}x1", RULE + "+aug{}x1"),
-    (2, 4, 8): ("adaptive+aug{}x1",),
-    (4, 8): ("adaptive+aug{}x1",),
-    (4, 6, 8): ("adaptive+aug{}x1", RULE + "+aug{}x1", "adaptive+aug{}x8"),
+    (EIGHT, ALL): (ONE, RULE + "+aug{}x1"),
+    ((4, 8), ALL): (ONE,),
+    ((4, 6, 8), ALL): (ONE, RULE + "+aug{}x1", "adaptive+aug{}x8"),
+    ((4, 6, 8), (0.3, 0.5)): (ONE,),
+    ((2, 4, 6, 8), (0.1, 0.7)): (ONE,),
 }
 #: First fixed depths, then the packaged choice by eight symmetries. All but it ask one symmetry, or none: agents of one
 #: name behind the plus share what a policy says.
@@ -57,10 +59,10 @@ OWN = (
 def evaluated(run: str, fresh: int, folder: Path, levels: int) -> list[Row]:
     """Rows of an evaluation of a policy, each with its depths, milliseconds and levels solved."""
     names = list(OWN)
-    for depths, choosers in AMONG.items():
+    for (depths, unsure), choosers in AMONG.items():
         policy = recommit.CommitPolicy.from_pretrained(local_folder(run)).eval()
-        replace_head(policy, policy.world_model, depths)
-        place = policy.save_pretrained(folder / f"among-{''.join(map(str, depths))}")
+        replace_head(policy, policy.world_model, depths, unsure)
+        place = policy.save_pretrained(folder / "-".join(("among", *map(str, depths + unsure))))
         names += [f"{each}@{place}" for each in choosers]
     agents = tuple(name.format(views) for views in (1, 8) for name in names)
     options = EvaluateOptions(Path(run), folder / "evaluation", agents, instances=levels, fresh=fresh, threads=1)
@@ -71,6 +73,7 @@ def evaluated(run: str, fresh: int, folder: Path, levels: int) -> list[Row]:
         policy.replace_augmentations(name.augmentations, name.distance)
         row["levels"] = played.values(seeds.kind(row["agent"]), row["budget"], "solved")
         row["depths"] = [name.depth] if name.depth else policy.config.depths
+        row["unsure"] = "{:g} to {:g}".format(*policy.config.head.unsure) if policy.config.head.gated else ""
         row["ms"] = milliseconds(policy, run, None if name.asks_head else 1)
         row["episode"] = row["mflops"] * row["decisions_per_episode"]
     return rows
@@ -105,6 +108,7 @@ def table(every: list[list[Row]], views: int, k: int, rooms: NDArray[np.int64] |
             "views": str(views),
             "depth by": {"adaptive": "world model", RULE: "rule"}.get(name.base, "best fixed depth"),
             "depths": " ".join(map(str, line[0]["depths"])) if len(every) == 1 or not name.depth else "of each",
+            "where the plan has": line[0]["unsure"],
             "symmetries": str(name.distance) if name.asks_head else "",
             "K": str(k),
             "solved, %": number(100 * each.mean()),

@@ -142,8 +142,7 @@ class Evaluation:
                 short = re.sub(r"@.*[/\\]", "@", str(agent))
                 with self._timed(f"{number}/{len(self.options.agents)} {short}"):
                     self._play(agent)
-            if self.team.is_main_process:
-                self._keep_cost(policy, agents)
+            self._keep_cost(policy, agents)
             self._let_go(policy)
         return self._figures() if self.team.is_main_process else []
 
@@ -177,10 +176,17 @@ class Evaluation:
 
     def _keep_cost(self, policy: AgentName, agents: list[AgentName]) -> None:
         """Measure and store the policy's compute per observation, also if only this entry is missing."""
-        if any(agent.base != ZERO_SHOT for agent in agents) and str(policy) not in self.store.entries(COMPUTE):
-            player = self._players.get(policy)
+        asked = any(agent.base != ZERO_SHOT for agent in agents)
+        kept = self._store is not None and str(policy) in self._store.entries(COMPUTE)
+        if not asked or self.team.from_main_process(kept):
+            return
+        gated = self._config(policy.run).head.gated
+        player, states = self._player(policy) if gated else self._players.get(policy), self.starts
+        if player and gated:  # its states differ in cost
+            states = player.graph.states[player.observe()]
+        if self.team.is_main_process:
             loaded = player.policy if player else self._loaded(policy)
-            self.store.keep_entry(COMPUTE, str(policy), policy_plans.measure(loaded, self.task, self.starts))
+            self.store.keep_entry(COMPUTE, str(policy), policy_plans.measure(loaded, self.task, states))
 
     def _loaded(self, name: AgentName) -> CommitPolicy:
         """Load a run's policy with the thinking rounds and symmetry augmentations of the name, its head conditioned on

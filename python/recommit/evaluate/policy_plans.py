@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Batch size of the pass that is measured.
 STATES = 32
+#: Of a gated head's, whose cost differs from state to state.
+GATED = 1024
 #: Fields of a policy's configuration that only its head reads.
 _OF_HEADS = ("head", "world_model", "prices")
 
@@ -49,9 +51,9 @@ def plans_digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
 
 def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict[str, Any]:
     """Symmetry augmentations, pixels per cell and operations per observation, picture and plan included, with and
-    without the depth head and its inputs. Counted over up to ``STATES`` states with empty caches, so that the count
-    does not depend on what was observed before."""
-    states = states[:STATES]
+    without the depth head and its inputs. Counted with empty caches, so that the count does not depend on what was
+    observed before, over up to ``STATES`` states, or ``GATED`` of a head that asks a world model in some alone."""
+    states = states[:: -(-len(states) // GATED)] if policy.config.head.gated else states[:STATES]
     shape = states.shape[1], states.shape[2]
     flops, of_plan = (cost(lambda: _observe(policy, task, states, depth), Watch()).flops for depth in (None, 1))  # noqa: B023
     return {

@@ -88,9 +88,17 @@ class HeadConfig:
     init: str = "zero"
     #: GELU of the hidden layer: exact (``none``), or its tanh approximation, with which heads on graphs are fitted.
     gelu: Literal["none", "tanh"] = "none"
+    #: Of features ``world-model``: depth h is judged where the plan's first h actions have a probability between these.
+    #: Above, h or a deeper one is taken; below, a shallower one.
+    unsure: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         checks.choice("head.features", self.features, tuple(FEATURES))
+        if not 0.0 <= self.unsure[0] <= self.unsure[1] <= 1.0 or (self.gated and self.features != "world-model"):
+            raise ValueError(
+                f"head.unsure: expected 0 <= low <= high <= 1, and others than 0 and 1 for features world-model alone, "
+                f"got {self.unsure} for features {self.features}"
+            )
         checks.choice("head.gelu", self.gelu, ("none", "tanh"))
         checks.integer("head.hidden", self.hidden, 0, MOST["width"])
         if self.init not in ("zero", "default") and self.deviation is None:
@@ -98,6 +106,11 @@ class HeadConfig:
 
     def reads(self, part: str) -> bool:
         return part in FEATURES[self.features]
+
+    @property
+    def gated(self) -> bool:
+        """True if the plan's probabilities decide some depths, so that states differ in cost."""
+        return self.unsure != (0.0, 1.0)
 
     @property
     def deviation(self) -> float | None:

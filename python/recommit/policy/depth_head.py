@@ -86,11 +86,24 @@ def head_inputs(
             parts.append(confidence(scores.detach().float().log_softmax(-1)))
         if config.head.reads("world-model"):
             plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
-            now = config.head.features != "world-model"  # that head only compares depths
-            parts.append(policy.world_model(policy.vision.kinds(task, states), plans, config.depths, now))
+            cells, only = policy.vision.kinds(task, states), config.head.features == "world-model"
+            if config.head.gated:
+                logs = scores.float().log_softmax(-1).max(-1).values.cumsum(-1)
+                among = candidates(logs[:, [depth - 1 for depth in config.depths]].exp(), *config.head.unsure)
+                parts.append(policy.world_model.compare(cells, plans, config.depths, among))
+            else:
+                parts.append(policy.world_model(cells, plans, config.depths, not only))  # it only compares depths
         if config.head.reads("conditions"):
             parts.append(conditions(remaining, config.prices, len(z)).to(z.device))
     return torch.cat([part.to(z.dtype) for part in parts], dim=-1)
+
+
+def candidates(probs: Tensor, low: float, high: float) -> Tensor:
+    """The depths to compare, [N, depths], by the probability of the plan up to each: the deepest that is likelier than
+    ``high`` (else the shallowest), and the deeper ones that are no less likely than ``low``."""
+    place = torch.arange(probs.shape[1], device=probs.device)
+    first = torch.where(probs > high, place, 0).amax(dim=1, keepdim=True)
+    return (place == first) | ((place > first) & (probs >= low))
 
 
 def confidence(logs: Tensor) -> Tensor:

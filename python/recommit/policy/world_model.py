@@ -72,16 +72,37 @@ class WorldModel(nn.Module):
     def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int], now: bool = True) -> Tensor:
         """[N, 2 (1 + depths)]: expected distance to the goal now (0 unless ``now``, which costs as much as a depth) and
         after each depth, with ``lost`` for a lost level; then the probabilities that each is lost."""
-        pictures, here = [cells] * now, cells
+        pictures = [cells] * now + self.pictures(cells, plan, depths)
+        both = (each.view(len(pictures), -1).T for each in self.expected(torch.cat(pictures)))
+        return torch.cat([F.pad(each, (1 - now, 0)) for each in both], dim=1)
+
+    def compare(self, cells: Tensor, plan: Tensor, depths: Sequence[int], among: Tensor) -> Tensor:
+        """[N, 2 (1 + depths)] as ``forward`` without now, but no picture is judged beyond those of the depths
+        ``among`` [N, depths], and none where it is one alone: this is 0 from the goal, those left out twice ``lost``.
+        """
+        distance = torch.where(among, 0.0, 2.0 * self.config.lost).T.contiguous()
+        asked = among & (among.sum(dim=1, keepdim=True) > 1)
+        rows = asked.any(dim=1)
+        if rows.any():
+            pictures = torch.stack(self.pictures(cells[rows], plan[rows], depths))
+            distance[asked.T] = self.expected(pictures[asked[rows].T])[0]
+        return F.pad(distance.T, (1, 1 + len(depths)))
+
+    def pictures(self, cells: Tensor, plan: Tensor, depths: Sequence[int]) -> list[Tensor]:
+        """The predicted pictures after each depth."""
+        found, here = [], cells
         for place in range(max(depths)):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)
             if place + 1 in depths:
-                pictures.append(here)
-        probs = self.probs(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
+                found.append(here)
+        return found
+
+    def expected(self, cells: Tensor) -> tuple[Tensor, Tensor]:
+        """Expected distance to the goal, with ``lost`` for a lost level, and the probability that it is lost."""
+        probs = self.probs(cells)
         lost = probs[..., -1]
         remaining = probs[..., :-1] @ torch.arange(self.config.far + 1.0, device=probs.device)
-        both = (remaining + self.config.lost * lost, lost)
-        return torch.cat([F.pad(each, (1 - now, 0)) for each in both], dim=1)
+        return remaining + self.config.lost * lost, lost
 
     def probs(self, cells: Tensor) -> Tensor:
         """Probabilities of the distances, averaged over the picture's symmetries."""

@@ -141,7 +141,9 @@ class WorldModelOptions:
         task: Which puzzle of a run that has several: a world model is of one puzzle and size.
         augmentations: Symmetry augmentations of every picture, over which the policy averages; 0 for as many as it
             has. Not for sliding.
-        depths: Depths that the head chooses from, such as 4 6 8 (default: those of the policy).
+        depths: Depths that the head chooses from, such as 2 4 6 8 (default: those of the policy).
+        unsure: Judge a depth only where the plan up to it has a probability between these, such as 0.1 0.7; where it is
+            likelier, commit to it or to a deeper one, where it is less likely, to a shallower one.
         steps: Steps of 256 states.
         starts: Training starts; states are drawn on and near their optimal paths.
         seed: Seed of weights and states.
@@ -152,6 +154,7 @@ class WorldModelOptions:
     task: str = ""
     augmentations: Literal[0, 1, 2, 4, 8] = 0
     depths: tuple[int, ...] = ()
+    unsure: tuple[float, float] = (0.0, 1.0)
     steps: int = 8000
     starts: int = 20_000
     seed: int = 0

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from recommit.policy.config import WorldModelConfig
+from recommit.policy.depth_head import candidates
 from recommit.policy.world_model import WorldModel
 
 CONFIG = WorldModelConfig("sokoban", 5, 5, 7, 8, 8, 1, 10)
@@ -54,3 +55,21 @@ def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
     late = plan.clone()
     late[:, 4:] = (late[:, 4:] + 1) % 4
     assert torch.allclose(net(cells, late, DEPTHS)[:, :4], said[:, :4], atol=1e-5)  # what comes later changes nothing
+
+
+def test_only_depths_that_the_plan_leaves_open_are_judged(net, cells, monkeypatch):
+    probs = torch.tensor([[0.9, 0.8, 0.7, 0.6], [0.9, 0.8, 0.2, 0.1], [0.5, 0.4, 0.3, 0.2], [0.2] * 4, [1.0] * 4])
+    among = candidates(probs, 0.3, 0.5)
+    for row, kept in zip(probs.tolist(), among.tolist(), strict=True):
+        first = max([place for place, prob in enumerate(row) if prob > 0.5], default=0)
+        assert kept == [i == first or (i > first and prob >= 0.3) for i, prob in enumerate(row)]
+    assert among.sum(1).tolist() == [1, 1, 3, 1, 1]
+    assert candidates(probs, 0.0, 1.0).all()
+    plan, judged = torch.randint(0, 4, (5, 8), generator=torch.Generator().manual_seed(2)), []
+    whole, right = net(cells[:5], plan, DEPTHS, False), net.expected
+    monkeypatch.setattr(net, "expected", lambda pictures: judged.append(len(pictures)) or right(pictures))
+    said = net.compare(cells[:5], plan, DEPTHS, among)
+    assert judged == [3], "nothing where one depth is left"
+    assert torch.allclose(said[2, 1:4], whole[2, 1:4], atol=1e-5)
+    assert said[:, 1:5].argmin(1)[[0, 1, 3, 4]].tolist() == [3, 1, 0, 3]
+    assert (said[:, 1:5][~among] > CONFIG.lost).all()

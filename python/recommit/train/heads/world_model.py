@@ -127,7 +127,7 @@ def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -
     policy.vision.augmentations(spec.puzzle(), spec.puzzle().shape)  # refuses what the puzzle has not
     training = WorldModelTraining(options.steps, starts=options.starts, seed=options.seed)
     with policy_folder(options.out) as folder:
-        result = train(policy, spec, training, tell, folder, options.depths)
+        result = train(policy, spec, training, tell, folder, options.depths, options.unsure)
         policy.save_pretrained(folder)
         (folder / NAME).unlink(missing_ok=True)
     return result
@@ -150,15 +150,16 @@ def train(
     tell: Callable[[str], None],
     folder: Path | None = None,
     depths: tuple[int, ...] = (),
+    unsure: tuple[float, float] = HeadConfig.unsure,
 ) -> dict[str, Any]:
-    """Add a world model to a policy, and a depth head over ``depths`` (default: the policy's) that uses it; returns the
+    """Add a world model to a policy, and a depth head over ``depths`` that uses it (``replace_head``); returns the
     accuracy on validation states. An interrupted training resumes from ``folder``."""
     task = spec.puzzle()
     config = config_of(policy, task, max((each.length[1] for each in spec.difficulties), default=0))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(training.seed)
         net = WorldModel(config)
-    replace_head(policy, net, depths)
+    replace_head(policy, net, depths, unsure)
     net.requires_grad_(True)
     cut = slice(1, -1) if policy.vision.crops(task) else slice(None)
     starts = held_out.starts(spec, "train", training.starts, (), name="starts").states
@@ -186,12 +187,17 @@ def train(
     return curve[-1] | {"curve": curve}
 
 
-def replace_head(policy: CommitPolicy, net: WorldModel, depths: tuple[int, ...] = ()) -> None:
+def replace_head(
+    policy: CommitPolicy,
+    net: WorldModel,
+    depths: tuple[int, ...] = (),
+    unsure: tuple[float, float] = HeadConfig.unsure,
+) -> None:
     """Install a world model, and a depth head that picks the depth, among ``depths`` (default: the policy's), after
-    which the predicted distance is smallest."""
+    which the predicted distance is smallest; for ``unsure`` see ``HeadConfig``."""
     policy.world_model = net.requires_grad_(False)
     policy.config = policy.vision.config = replace(policy.config, world_model=net.config)
-    policy.replace_head(HeadConfig("world-model"), depths=depths)
+    policy.replace_head(HeadConfig("world-model", unsure=unsure), depths=depths)
     with torch.no_grad():
         for choice in range(len(policy.config.depths)):
             policy.depth_head.weight[choice, 1 + choice] = -1.0
