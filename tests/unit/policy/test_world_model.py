@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.policy.config import WorldModelConfig
+from recommit.policy.config import HeadConfig, WorldModelConfig
 from recommit.policy.depth_head import candidates
 from recommit.policy.world_model import WorldModel
 
@@ -73,3 +73,5 @@ def test_only_depths_that_the_plan_leaves_open_are_judged(net, cells, monkeypatc
     assert torch.allclose(said[2, 1:4], whole[2, 1:4], atol=1e-5)
     assert said[:, 1:5].argmin(1)[[0, 1, 3, 4]].tolist() == [3, 1, 0, 3]
     assert (said[:, 1:5][~among] > CONFIG.lost).all()
+    with pytest.raises(ValueError, match=r"head\.unsure: expected 0 <= low"):
+        HeadConfig("z", unsure=(0.3, 0.5))
