@@ -1,9 +1,11 @@
-"""The networks of a world model, used to choose the plan instead of the depth, or both, at the same cost.
+"""The networks of a world model, used to choose the plan instead of the depth, or both, at the same cost; and other
+policies at fixed depths, which had the world model's training time themselves.
 
     python -m bench.pages.controls sokoban-7x7 --fresh 60 --views 1 --csv docs/results/choice-controls.csv
+    python -m bench.pages.controls sokoban-7x7 --others larger=RUN longer=RUN --fresh 60 --csv controls.csv
 
 Plans are the greedy one and sampled ones; the first part of each is predicted, and that of the least distance executed.
-Fixed depths are chosen on validation levels. Several policies are seeds of one method.
+Fixed depths are chosen on validation levels. Several policies, or runs with commas, are seeds of one method.
 """
 
 from __future__ import annotations
@@ -99,47 +101,58 @@ def evaluated(run: str, fresh: int, levels: int, views: int, how: How) -> dict[s
     return found
 
 
-def lines(policies: list[str], fresh: int, levels: int, views: int) -> list[list[str]]:
-    """The best fixed depth of one plan, then each choice beside it."""
+def lines(policies: list[str], others: dict[str, list[str]], fresh: int, levels: int, views: int) -> list[list[str]]:
+    """The best fixed depth of one plan, then each choice beside it, and the best fixed depth of each other method."""
     hows = [*product((1,), FIXED), *product(PLANS[1:], FIXED), *product(PLANS, CHOSEN)]
-    every = {how: [evaluated(run, fresh, levels, views, how) for run in policies] for how in hows}
+    methods: dict[str, dict[How, list[dict[str, NDArray[Any]]]]] = {
+        "": {how: [evaluated(run, fresh, levels, views, how) for run in policies] for how in hows}
+    }
+    for name, runs in others.items():
+        methods[name] = {how: [evaluated(run, fresh, levels, views, how) for run in runs] for how in hows[: len(FIXED)]}
     recipe = recipe_of(policies[0])
     starts = held_out.fresh(recipe, fresh, levels, ()) if fresh else held_out.starts(recipe, "test", levels, ())
-    rooms, result, seeds = held_out.rooms(recipe, starts.states), [], range(len(policies))
+    rooms, result = held_out.rooms(recipe, starts.states), []
+    agents = [*product(("",), PLANS, ((), *CHOSEN)), *product(others, (1,), ((),))]
     for budget in recipe.puzzle().budgets(recipe.puzzle().shape):
 
-        def best(seed: int, plans: int) -> How:
+        def best(name: str, seed: int, plans: int) -> How:
+            every = methods[name]
             rates = {how: every[how][seed][f"validation {budget}"][0].mean() for how in product((plans,), FIXED)}  # noqa: B023
             return max(rates, key=lambda how: rates[how])
 
-        base: NDArray[Any] = np.stack([every[best(seed, 1)][seed][f"test {budget}"] for seed in seeds])
-        plain = np.mean([every[best(seed, 1)][seed]["mflops"] for seed in seeds])
-        for plans, depths in product(PLANS, ((), *CHOSEN)):
-            own = [(plans, depths) if depths else best(seed, plans) for seed in seeds]
-            ends: NDArray[Any] = np.stack([every[how][seed][f"test {budget}"] for seed, how in enumerate(own)])
-            cost = float(np.mean([every[how][seed]["mflops"] for seed, how in enumerate(own)]) / plain)
+        base = [methods[""][best("", seed, 1)][seed] for seed in range(len(policies))]
+        played_by_base: NDArray[Any] = np.stack([each[f"test {budget}"] for each in base])
+        plain = np.mean([each["mflops"] for each in base])
+        for name, plans, depths in agents:
+            many = range(len(others.get(name, policies)))
+            own = [(plans, depths) if depths else best(name, seed, plans) for seed in many]
+            ends: NDArray[Any] = np.stack([methods[name][how][seed][f"test {budget}"] for seed, how in enumerate(own)])
+            cost = float(np.mean([methods[name][how][seed]["mflops"] for seed, how in enumerate(own)]) / plain)
             solved, actions, observations = map(float, ends.mean((0, 2)))
-            one, other = (found[0, 0] if len(policies) == 1 else found[:, 0] for found in (ends, base))
-            beyond = spread(difference(one, other, rooms), 1, 100, sign=True) if depths or plans > 1 else NONE
+            one, other = (found[0, 0] if len(own) == 1 else found[:, 0] for found in (ends, played_by_base[: len(own)]))
+            beyond = spread(difference(one, other, rooms), 1, 100, sign=True) if depths or name or plans > 1 else NONE
             named = " ".join(map(str, depths)) or "fixed " + " ".join(dict.fromkeys(str(how[1][0]) for how in own))
             figures = [number(100 * solved), number(actions, 2), number(observations, 3), number(cost, 2)]
-            figures.append(number(cost * observations / float(base.mean((0, 2))[2]), 2))
-            result.append([str(views), budget, str(plans), named, *figures, beyond])
+            figures.append(number(cost * observations / float(played_by_base.mean((0, 2))[2]), 2))
+            result.append([str(views), budget, name or str(plans), named, *figures, beyond])
     return result
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policies", nargs="+", help="runs with a world model's head, or names of recommit policies")
+    parser.add_argument("--others", nargs="+", default=[], help="NAME=RUN[,RUN...]: runs of the same seeds, in order")
     parser.add_argument("--fresh", type=int, default=0, help="seed of a fresh split (0: the data's test split)")
     parser.add_argument("--levels", type=int, default=1024)
     parser.add_argument("--views", type=int, nargs="+", default=[1, 8], help="augmentations of the policy's picture")
     parser.add_argument("--csv", type=Path, required=True)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [line for views in asked.views for line in lines(asked.policies, asked.fresh, asked.levels, views)]
-    header = ("views", "budget", "plans", "depths", "solved, %", "actions", "observations", "times FLOPs / observation")
-    grid = Grid.of((*header, "times FLOPs / episode", "points beyond fixed (95 %)"), rows)
+    others = {name: runs.split(",") for name, _, runs in (each.partition("=") for each in asked.others)}
+    rows = [line for views in asked.views for line in lines(asked.policies, others, asked.fresh, asked.levels, views)]
+    header = ("views", "budget", "plans or method", "depths", "solved, %", "actions", "observations")
+    costs = ("times FLOPs / observation", "times FLOPs / episode")
+    grid = Grid.of((*header, *costs, "points beyond fixed (95 %)"), rows)
     asked.csv.write_text(grid.csv(), encoding="utf-8")
     print(grid.markdown())
 
