@@ -99,6 +99,7 @@ def _shared(stages: Sequence[Stage], tasks: Sequence[str], world: int, depths: i
     for sizes in ((batch, own.rollout.instances) for own in stages):  # type: ignore[union-attr]
         many = any(size % world for size in sizes)
         refuse((many, "optim.batch and rollout.instances", f"multiples of {world} ranks", sizes))
+    refuse((batch % len(stages), "optim.batch", f"a multiple of {len(stages)} puzzles", batch))
     rows = batch // len(stages)
     learned = [_rollouts(own, own.rollout.instances, world, depths)[1] for own in stages]  # type: ignore[arg-type, union-attr]
     return [-(-rows // world)] * len(stages), -(-max(learned) // rows)

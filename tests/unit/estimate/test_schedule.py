@@ -36,6 +36,8 @@ def test_puzzles_that_learn_together_share_a_batch():
     assert learn == [(0, 20, 4), (1, 20, 4)]
     few = grpo(rollout={"instances": 32, "budget": 5}, optim={"batch": 24})
     assert [p.states for p in schedule([few] * 2, tasks[:2], 8, 4)[0].passes if p.kind == "learn"] == [2, 2]
+    with pytest.raises(ValueError, match="expected a multiple of 3 puzzles, got 64"):
+        schedule([config] * 3, tasks, 8, 4)
     step = schedule([config] * 2, tasks[:2], 8, 4, groups=[[0, 1]])[0]
     assert [(p.puzzle, p.observations, p.beside) for p in step.passes if p.kind == "learn"] == [(0, 20, ((1, 4),))]
 
