@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write(card: dict[str, Any], *paths: Path) -> None:
-    """Draw the figure and write it to the files."""
+def write(card: dict[str, Any], use: str, *paths: Path) -> None:
+    """Draw the figure, with a ring around the row to ``use``, and write it to the files."""
     with plotting.style():
-        plotting.save(drawn(card), *paths)
+        plotting.save(drawn(card, use), *paths)
 
 
-def drawn(card: dict[str, Any]) -> Figure:
+def drawn(card: dict[str, Any], use: str) -> Figure:
     """Figure with a mark and interval per row, filled on the Pareto frontier (a step line). Fixed depths are joined and
-    their marks hold the depth; each rule has an entry in the legend."""
+    drawn above the rules, their marks hold the depth; the row to ``use`` has a ring."""
     figure = plotting.figure(7.2, 4.4)
     axes = figure.subplots()
     scale = 100 if card["score"] == "success" else 1
@@ -29,7 +29,8 @@ def drawn(card: dict[str, Any]) -> Figure:
         ends = (scale * (each["score"][0] if end is None else end) for end in each["score"])
         rows.append((each["name"], each["queries"][0], *ends, each["frontier"]))
     front = sorted((x, y) for _, x, y, _, _, best in rows if best)
-    axes.step(*zip(*front, strict=True), where="post", color=plotting.COLOURS["fixed"], alpha=0.5, zorder=1)
+    line: dict[str, Any] = {"color": plotting.COLOURS["fixed"], "alpha": 0.5, "zorder": 1}
+    axes.step(*zip(*front, strict=True), where="post", label="Pareto frontier", **line)
     fixed = [row for row in rows if row[0].startswith("fixed-")]
     axes.plot([row[1] for row in fixed], [row[2] for row in fixed], color=plotting.RULE, zorder=1)
     rules = [row[0] for row in rows if row not in fixed]
@@ -37,13 +38,16 @@ def drawn(card: dict[str, Any]) -> Figure:
         at = rules.index(name) if name in rules else -1
         colour = plotting.COLOURS["other"] if at < 0 else plotting.DEPTHS[at % len(plotting.DEPTHS)]
         axes.plot([x, x], [low, high], color=colour, alpha=0.2, linewidth=1, zorder=2)
-        look: dict[str, Any] = {"color": colour, "markerfacecolor": colour if best else "white", "zorder": 3}
+        look: dict[str, Any] = {"color": colour, "markerfacecolor": colour if best else "white"}
+        if name == use:
+            axes.plot(x, y, "o", markersize=15, color=colour, fillstyle="none", label=f"to use: {name}", zorder=5)
         if at < 0:
-            axes.plot(x, y, "s", markersize=8, **look)
+            axes.plot(x, y, "s", markersize=8, label="_" if name != fixed[0][0] else "fixed depth", zorder=4, **look)
             ink = "white" if best else colour
-            axes.annotate(name.removeprefix("fixed-"), (x, y), ha="center", va="center_baseline", fontsize=6, color=ink)
+            text = name.removeprefix("fixed-")
+            axes.annotate(text, (x, y), ha="center", va="center_baseline", fontsize=6, color=ink, zorder=5)
         else:
-            axes.plot(x, y, "oDv^"[at % 4], markersize=6, label=name, **look)
+            axes.plot(x, y, "oDv^"[at % 4], markersize=6, label=name, zorder=3, **look)
     axes.set(xlabel="queries per episode", ylabel="success, %" if scale == 100 else "return", xscale="log")
     ticks = [10**power * digit for power in range(5) for digit in (1, 1.5, 2, 3, 5, 7)]
     low, high = axes.get_xlim()
@@ -54,6 +58,5 @@ def drawn(card: dict[str, Any]) -> Figure:
     latency = f", latency {settings['latency']}, {settings['mode']}" if settings["latency"] else ""
     title = f"{card['env']['name']}, {card['policy']['name']}{latency}; filled marks: Pareto frontier"
     axes.set_title(title, loc="left")
-    if rules:
-        figure.legend(loc="outside lower center", ncols=3)
+    figure.legend(loc="outside lower center", ncols=3)
     return figure

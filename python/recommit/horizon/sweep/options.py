@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -110,6 +111,8 @@ class SweepOptions:
                     raise ValueError(f"{name}: expected none beside lerobot, which has its own, got {given}")
                 object.__setattr__(self, name, own)
             folder = (Path(self.lerobot),) if Path(self.lerobot).is_dir() else ()
+            if not folder and not re.fullmatch(r"[\w.-]+/[\w.-]+", self.lerobot):
+                raise ValueError(f"lerobot: expected a folder, or OWNER/NAME on the hub, found no {self.lerobot}")
             object.__setattr__(self, "files", self.files or folder)
 
     def arguments(self) -> dict[str, Any]:
