@@ -69,8 +69,8 @@ def in_short(card: Card) -> str:
     if deepest != depths[best]:
         asks = [f"{own[names[depth]]['queries'][0]:.1f}" for depth in (deepest, depths[best])]
         parts[0] = (
-            f"Execute {deepest} of {horizon} actions: no worse than the best fixed depth, {depths[best]}, by more than "
-            f"{words}, with {asks[0]} queries an episode instead of {asks[1]}"
+            f"Execute {deepest} of {horizon} actions: {spread(minus[deepest], digits, scale)} beside the best fixed "
+            f"depth, {depths[best]}, within the margin of {words}, with {asks[0]} queries an episode instead of {asks[1]}"
         )
     elif any(each.high > margin for depth, each in minus.items() if depth < deepest):
         parts.append(f"these episodes do not tell whether a shallower one is better by more than {words}")

@@ -95,8 +95,8 @@ FEW = {7: [0.0, 0.0, 0.0], 8: [-0.3, -0.5, -0.02], 9: [-0.25, -0.52, 0.06], 10: 
 FAR = {1: [0.0, 0.0, 0.0], 2: [-10.0, -60.0, 40.0], 3: [-1000.0, -1100.0, -900.0]}
 UNTRIED = "A trained depth head was not tried."
 EXECUTE = (
-    "Execute 4 of 16 actions: no worse than the best fixed depth, 2, by more than 5 points, with 10.0 queries an "
-    "episode instead of 20.0; depth 8 differs by -30.0 (-40.0 .. -20.0)"
+    "Execute 4 of 16 actions: -1.0 (-4.0 .. 2.0) beside the best fixed depth, 2, within the margin of 5 points, with "
+    "10.0 queries an episode instead of 20.0; depth 8 differs by -30.0 (-40.0 .. -20.0)"
 )
 UNTOLD = (
     "These episodes do not tell whether an adaptive depth helps: agreement differs by 10.0 (-20.0 .. 40.0), with 9.0 "
