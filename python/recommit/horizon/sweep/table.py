@@ -67,10 +67,10 @@ def in_short(card: Card) -> str:
     deeper = sorted(depth for depth in minus if depth > deepest)
     parts = [f"The best fixed depth is {deepest} of {horizon}"]
     if deepest != depths[best]:
-        own_queries, its = (f"{own[names[depth]]['queries'][0]:.1f}" for depth in (deepest, depths[best]))
+        few, many = (f"{own[names[depth]]['queries'][0]:.1f}" for depth in (deepest, depths[best]))
         parts[0] = (
             f"Execute {deepest} of {horizon} actions: {spread(minus[deepest], digits, scale)} beside the best fixed "
-            f"depth, {depths[best]}, within the margin of {words}, with {own_queries} queries an episode instead of {its}"
+            f"depth, {depths[best]}, within the margin of {words}, with {few} queries an episode instead of {many}"
         )
     elif any(each.high > margin for depth, each in minus.items() if depth < deepest):
         parts.append(f"these episodes do not tell whether a shallower one is better by more than {words}")
