@@ -89,8 +89,8 @@ SOURCES = {
         "--validation 1024 --test 1000 --ties random --seed 0 --out data; "
         "recommit train sft --recipe boxoban --data data --out boxoban/sokoban/sft-s0 --threads 1 "
         "--set optim.steps=24000; "
-        "recommit train world-model boxoban/sokoban/sft-s0 --augmentations 8 --depths 2 4 6 8 --unsure 0.1 0.7 --steps 6000 "
-        "--out boxoban/sokoban/family/world-model-s0",
+        "recommit train world-model boxoban/sokoban/sft-s0 --augmentations 8 --depths 2 4 6 8 --unsure 0.1 0.7 "
+        "--steps 6000 --out boxoban/sokoban/family/world-model-s0",
         heads=2000.0,  # some, beside other work
         preset="boxoban",
         agents=AGENTS[:-1],  # an oracle of eight augmentations takes as long as the world model
