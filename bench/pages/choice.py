@@ -52,7 +52,7 @@ AMONG = {
 FIXED = tuple(f"fixed-{depth}+aug{{}}x1" for depth in EIGHT)
 
 
-def evaluated(run: str, fresh: int, folder: Path, levels: int, every: list[int], also: list[float]) -> list[Row]:
+def evaluated(run: str, fresh: int, folder: Path, levels: int, also: list[float]) -> list[Row]:
     """Rows of an evaluation of a policy, each with its depths, milliseconds and levels solved."""
     names, further = list(FIXED), {(tuple(map(int, also[:-2])), (also[-2], also[-1])): (ONE,)} if also else {}
     for (depths, unsure), choosers in (AMONG | further).items():
@@ -60,7 +60,7 @@ def evaluated(run: str, fresh: int, folder: Path, levels: int, every: list[int],
         replace_head(policy, policy.world_model, depths, unsure)
         place = policy.save_pretrained(folder / "-".join(("among", *map(str, depths + unsure))))
         names += [f"{each}@{place}" for each in choosers]
-    agents = tuple(name.format(views) for views in every for name in names)
+    agents = tuple(name.format(views) for views in (1, 8) for name in names)
     options = EvaluateOptions(Path(run), folder / "evaluation", agents, instances=levels, fresh=fresh, threads=1)
     rows, played = evaluate(options, quiet=False), seeds.read(options.out)
     for row in rows:
@@ -126,18 +126,16 @@ def main() -> None:
     parser.add_argument("policies", nargs="+", help="runs with a world model's head, or names of recommit policies")
     parser.add_argument("--fresh", type=int, default=0, help="seed of a fresh split (0: the data's test split)")
     parser.add_argument("--levels", type=int, default=1024)
-    parser.add_argument("--views", type=int, nargs="+", default=[1, 8], help="augmentations of the policy's picture")
     parser.add_argument("--also", type=float, nargs="+", default=[], help="depths judged, and the bounds of where")
     parser.add_argument("--out", type=Path, required=True, help="where evaluations go, which go on from there")
     parser.add_argument("--csv", type=Path, required=True)
     asked = parser.parse_args()
     torch.set_num_threads(1)
     folders = {run: asked.out / Path(run).name for run in asked.policies}
-    how = asked.levels, asked.views, asked.also
-    every = [evaluated(run, asked.fresh, folder, *how) for run, folder in folders.items()]
+    every = [evaluated(run, asked.fresh, folder, asked.levels, asked.also) for run, folder in folders.items()]
     rooms = seeds.rooms_of(next(iter(folders.values())) / "evaluation")
     budgets = dict.fromkeys(row["decisions"] for row in every[0])
-    lines = [line for views in asked.views for k in budgets for line in table(every, views, k, rooms)]
+    lines = [line for views in (1, 8) for k in budgets for line in table(every, views, k, rooms)]
     grid = Grid.of(list(lines[0]), [list(line.values()) for line in lines])
     asked.csv.write_text(grid.csv(), encoding="utf-8")
     print(grid.markdown())

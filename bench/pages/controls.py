@@ -1,8 +1,7 @@
 """The networks of a world model, used to choose the plan instead of the depth, or both, at the same cost; and other
 policies at fixed depths, which had the world model's training time themselves.
 
-    python -m bench.pages.controls sokoban-7x7 --fresh 60 --views 1 --csv docs/results/choice-controls.csv
-    python -m bench.pages.controls sokoban-7x7 --others larger=RUN longer=RUN --fresh 60 --csv controls.csv
+    python -m bench.pages.controls sokoban-7x7 --others larger=RUN longer=RUN --fresh 60 --csv choice-controls.csv
 
 Plans are the greedy one and sampled ones; the first part of each is predicted, and that of the least distance executed.
 Fixed depths are chosen on validation levels. Several policies, or runs with commas, are seeds of one method.
@@ -11,6 +10,7 @@ Fixed depths are chosen on validation levels. Several policies, or runs with com
 from __future__ import annotations
 
 import argparse
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 PLANS, CHOSEN = (1, 2, 4), ((2, 4, 8), (4, 6, 8))
 FIXED = tuple((depth,) for depth in range(4, 9))
 How = tuple[int, tuple[int, ...]]
+Played = dict[str, "NDArray[Any]"]
 #: Of the pass whose FLOPs are counted: they share the kinds of their cells.
 STATES = 32
 
@@ -86,10 +87,11 @@ def played(
     return result
 
 
-def evaluated(run: str, fresh: int, levels: int, views: int, how: How) -> dict[str, NDArray[Any]]:
+@cache
+def evaluated(run: str, fresh: int, levels: int, how: How) -> Played:
     """By split and budget, how the episodes of a policy end; and the cost of an observation."""
     policy, recipe = recommit.CommitPolicy.from_pretrained(local_folder(run)).eval(), recipe_of(run)
-    policy.replace_augmentations(views, 1)
+    policy.replace_augmentations(1, 1)
     puzzle = recipe.puzzle()
     test = held_out.fresh(recipe, fresh, levels, ()) if fresh else held_out.starts(recipe, "test", levels, ())
     splits = {"test": test.states, "validation": held_out.starts(recipe, "validation", 512, ()).states}
@@ -101,40 +103,31 @@ def evaluated(run: str, fresh: int, levels: int, views: int, how: How) -> dict[s
     return found
 
 
-def lines(policies: list[str], others: dict[str, list[str]], fresh: int, levels: int, views: int) -> list[list[str]]:
+def lines(methods: dict[str, list[str]], fresh: int, levels: int) -> list[list[str]]:
     """The best fixed depth of one plan, then each choice beside it, and the best fixed depth of each other method."""
-    hows = [*product((1,), FIXED), *product(PLANS[1:], FIXED), *product(PLANS, CHOSEN)]
-    methods: dict[str, dict[How, list[dict[str, NDArray[Any]]]]] = {
-        "": {how: [evaluated(run, fresh, levels, views, how) for run in policies] for how in hows}
-    }
-    for name, runs in others.items():
-        methods[name] = {how: [evaluated(run, fresh, levels, views, how) for run in runs] for how in hows[: len(FIXED)]}
-    recipe = recipe_of(policies[0])
+    recipe = recipe_of(methods[""][0])
     starts = held_out.fresh(recipe, fresh, levels, ()) if fresh else held_out.starts(recipe, "test", levels, ())
     rooms, result = held_out.rooms(recipe, starts.states), []
-    agents = [*product(("",), PLANS, ((), *CHOSEN)), *product(others, (1,), ((),))]
+
+    def picked(budget: str, name: str, plans: int, depths: tuple[int, ...]) -> list[tuple[How, Played]]:
+        """Of each seed; without ``depths`` the fixed one that is best on validation levels."""
+        hows = [(plans, depths)] if depths else [*product((plans,), FIXED)]
+        seeds = [[(how, evaluated(run, fresh, levels, how)) for how in hows] for run in methods[name]]
+        return [max(each, key=lambda one: one[1][f"validation {budget}"][0].mean()) for each in seeds]
+
     for budget in recipe.puzzle().budgets(recipe.puzzle().shape):
-
-        def best(name: str, seed: int, plans: int) -> How:
-            every = methods[name]
-            rates = {how: every[how][seed][f"validation {budget}"][0].mean() for how in product((plans,), FIXED)}  # noqa: B023
-            return max(rates, key=lambda how: rates[how])
-
-        base = [methods[""][best("", seed, 1)][seed] for seed in range(len(policies))]
-        played_by_base: NDArray[Any] = np.stack([each[f"test {budget}"] for each in base])
-        plain = np.mean([each["mflops"] for each in base])
-        for name, plans, depths in agents:
-            many = range(len(others.get(name, policies)))
-            own = [(plans, depths) if depths else best(name, seed, plans) for seed in many]
-            ends: NDArray[Any] = np.stack([methods[name][how][seed][f"test {budget}"] for seed, how in enumerate(own)])
-            cost = float(np.mean([methods[name][how][seed]["mflops"] for seed, how in enumerate(own)]) / plain)
+        base = picked(budget, "", 1, ())
+        for name, plans, depths in (*product(("",), PLANS, ((), *CHOSEN)), *product([*methods][1:], (1,), ((),))):
+            own = picked(budget, name, plans, depths)
+            ends, others = (np.stack([each[f"test {budget}"] for _, each in every]) for every in (own, base))
+            cost, plain = (float(np.mean([each["mflops"] for _, each in every])) for every in (own, base))
             solved, actions, observations = map(float, ends.mean((0, 2)))
-            one, other = (found[0, 0] if len(own) == 1 else found[:, 0] for found in (ends, played_by_base[: len(own)]))
+            one, other = (each[0, 0] if len(own) == 1 else each[: len(own), 0] for each in (ends, others))
             beyond = spread(difference(one, other, rooms), 1, 100, sign=True) if depths or name or plans > 1 else NONE
-            named = " ".join(map(str, depths)) or "fixed " + " ".join(dict.fromkeys(str(how[1][0]) for how in own))
-            figures = [number(100 * solved), number(actions, 2), number(observations, 3), number(cost, 2)]
-            figures.append(number(cost * observations / float(played_by_base.mean((0, 2))[2]), 2))
-            result.append([str(views), budget, name or str(plans), named, *figures, beyond])
+            named = " ".join(map(str, depths)) or "fixed " + " ".join(dict.fromkeys(str(how[1][0]) for how, _ in own))
+            figures = [number(100 * solved), number(actions, 2), number(observations, 3), number(cost / plain, 2)]
+            figures.append(number(cost / plain * observations / float(others.mean((0, 2))[2]), 2))
+            result.append([budget, name or str(plans), named, *figures, beyond])
     return result
 
 
@@ -144,17 +137,14 @@ def main() -> None:
     parser.add_argument("--others", nargs="+", default=[], help="NAME=RUN[,RUN...]: runs of the same seeds, in order")
     parser.add_argument("--fresh", type=int, default=0, help="seed of a fresh split (0: the data's test split)")
     parser.add_argument("--levels", type=int, default=1024)
-    parser.add_argument("--views", type=int, nargs="+", default=[1, 8], help="augmentations of the policy's picture")
     parser.add_argument("--csv", type=Path, required=True)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    others = {name: runs.split(",") for name, _, runs in (each.partition("=") for each in asked.others)}
-    rows = [line for views in asked.views for line in lines(asked.policies, others, asked.fresh, asked.levels, views)]
-    header = ("views", "budget", "plans or method", "depths", "solved, %", "actions", "observations")
-    costs = ("times FLOPs / observation", "times FLOPs / episode")
-    grid = Grid.of((*header, *costs, "points beyond fixed (95 %)"), rows)
-    asked.csv.write_text(grid.csv(), encoding="utf-8")
+    methods = {"": asked.policies} | {n: runs.split(",") for n, _, runs in (o.partition("=") for o in asked.others)}
+    head = "budget", "plans or method", "depths", "solved, %", "actions", "observations", "FLOPs / observation"
+    grid = Grid.of((*head, "FLOPs / episode", "points beyond fixed (95 %)"), lines(methods, asked.fresh, asked.levels))
     print(grid.markdown())
+    asked.csv.write_text(grid.csv(), encoding="utf-8")
 
 
 if __name__ == "__main__":

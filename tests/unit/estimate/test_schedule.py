@@ -32,10 +32,9 @@ def test_puzzles_that_learn_together_share_a_batch():
     assert [(p.puzzle, p.observations) for p in step.passes if p.kind == "learn"] == [(0, 4), (1, 4), (2, 8)]
     config = grpo(advantage={"estimator": "state"}, rollout={"instances": 32, "budget": 5}, optim={"batch": 64})
     step = schedule([config] * 2, tasks[:2], 8, 4)[0]
-    learn = [(p.puzzle, p.observations, p.states) for p in step.passes if p.kind == "learn"]
-    assert learn == [(0, 20, 4), (1, 20, 4)]
-    few = grpo(rollout={"instances": 32, "budget": 5}, optim={"batch": 24})
-    assert [p.states for p in schedule([few] * 2, tasks[:2], 8, 4)[0].passes if p.kind == "learn"] == [2, 2]
+    assert [(p.puzzle, p.observations, p.states) for p in step.passes if p.kind == "learn"] == [(0, 20, 4), (1, 20, 4)]
+    few = schedule([grpo(rollout={"instances": 32, "budget": 5}, optim={"batch": 24})] * 2, tasks[:2], 8, 4)[0]
+    assert [p.states for p in few.passes if p.kind == "learn"] == [2, 2]
     with pytest.raises(ValueError, match="expected a multiple of 3 puzzles, got 64"):
         schedule([config] * 3, tasks, 8, 4)
     step = schedule([config] * 2, tasks[:2], 8, 4, groups=[[0, 1]])[0]
@@ -52,7 +51,6 @@ def test_state_advantages_observe_once_per_decision():
 def test_below_float32_all_batches_but_the_first_are_passed_again():
     config = grpo(advantage={"estimator": "state"}, rollout={"instances": 8, "budget": 3})
     step = planned(config, dtype="bfloat16")[0]
-    assert config.optim.batch == 8
     assert step.observations("old") == step.observations("learn") - 8
     assert planned(config)[0].observations("old") == 0
 

@@ -36,9 +36,9 @@ def test_every_row_is_named_once() -> None:
         figure = sweep_figure.drawn(made, "fixed-8")
     (axes,), (legend,) = figure.axes, figure.legends
     depths = [text.get_text() for text in axes.texts]
-    front, mark, use, *rules = [text.get_text() for text in legend.get_texts()]
-    assert (front, mark, use) == ("Pareto frontier", "fixed depth", "to use: fixed-8")
-    assert [*(f"fixed-{depth}" for depth in depths), *rules] == [row["name"] for row in made["summary"]]
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named[:3] == ["Pareto frontier", "fixed depth", "to use: fixed-8"]
+    assert [*(f"fixed-{depth}" for depth in depths), *named[3:]] == [row["name"] for row in made["summary"]]
     marks = [line for line in axes.lines if line.get_marker() not in ("None", "") and line.get_fillstyle() == "full"]
     filled = [line.get_markerfacecolor() != "white" for line in marks]
     assert filled == [row["frontier"] for row in made["summary"]]
@@ -53,6 +53,5 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
 
 
 def test_a_name_with_control_characters_is_an_svg_all_the_same(tmp_path: Path) -> None:
-    made = {**card(0), "policy": {"name": "\x1b[31mp\0.py:make"}}
-    sweep_figure.write(made, "fixed-8", tmp_path / "card.svg")
+    sweep_figure.write({**card(0), "policy": {"name": "\x1b[31mp\0.py:make"}}, "fixed-8", tmp_path / "card.svg")
     ElementTree.fromstring((tmp_path / "card.svg").read_text(encoding="utf-8"))

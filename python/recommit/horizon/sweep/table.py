@@ -96,7 +96,7 @@ def _adaptive_in_short(card: Card) -> str:
     if helps:
         return f"An adaptive depth helps: {differs}."
     if ahead.high < _fixed(card)[1]:
-        return f"No rule helps: {differs}. A trained depth head was not tried."
+        return f"None of the rules helps: {differs}."
     more = _more(ahead, 0.0, len(card["seeds"]["test"]))
     return f"These episodes do not tell whether an adaptive depth helps: {differs}; {more} would."
 
